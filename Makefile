@@ -1,0 +1,65 @@
+# `make help` lists what there is. Nothing is needed beforehand but Python 3.11 or later.
+
+PYTHON ?= $(shell command -v python3.11 || command -v python3)
+CORES ?= $(shell nproc 2>/dev/null || getconf _NPROCESSORS_ONLN)
+VENV := .venv
+BIN := $(VENV)/bin
+SNAKEMAKE := $(BIN)/snakemake --cores $(CORES)
+PIP := $(BIN)/python -m pip install --disable-pip-version-check --no-input --quiet
+
+.DEFAULT_GOAL := help
+.PHONY: help figures study restore test check docs bench verify clean
+
+help:  ## list the targets
+	@sed -n 's/^\([a-z]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 10
+
+figures: $(VENV)/.run  ## set up, run the study of config.yaml, and say where its figures are
+	@$(SNAKEMAKE) all --quiet host reason
+	@echo "figures: $(CURDIR)/results/figures"
+	@echo "report:  $(CURDIR)/results/report.html"
+
+study: $(VENV)/.run  ## the same with every environment (config/full.yaml), under results/full
+	@$(SNAKEMAKE) all --configfile config/full.yaml --directory results/full --quiet host reason
+
+restore: $(VENV)/.run  ## accept the files under results/ as made from the present code and config
+	@$(SNAKEMAKE) all --touch --quiet
+
+test: $(VENV)/.dev  ## set up and run all tests
+	@OMP_NUM_THREADS=1 PYTHONPATH=src $(BIN)/pytest -q -n 2 --dist loadfile -m "not verify"
+
+check: $(VENV)/.dev  ## style, types, layers, workflow, spelling
+	@$(BIN)/ruff format --check --quiet .
+	@$(BIN)/ruff check --quiet .
+	@PYTHONPATH=src $(BIN)/lint-imports --no-logo --quiet
+	@$(BIN)/snakefmt --check Snakefile workflow
+	@$(SNAKEMAKE) --lint
+	@$(BIN)/codespell
+	@PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/pyright
+
+docs: $(VENV)/.run  ## write docs/rulegraph.mmd and docs/tables.md anew
+	@PYTHONPATH=src $(BIN)/python docs/generate.py
+
+bench: $(VENV)/.dev  ## measure how fast things are; writes results/benchmarks/
+	@OMP_NUM_THREADS=1 PYTHONPATH=src $(BIN)/python -m benchmarks
+
+verify: $(VENV)/.dev  ## full-size checks, too long for every day
+	@OMP_NUM_THREADS=1 PYTHONPATH=src $(BIN)/pytest -q -m verify
+
+clean:  ## remove what the study made; keep .venv
+	rm -rf results/*/ results/*.html results/*.json .snakemake
+
+$(VENV)/bin/python:
+	@"$(PYTHON)" -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || \
+		{ echo "error: Python 3.11 or later is needed; say which with make PYTHON=/path/to/python" >&2; exit 1; }
+	@"$(PYTHON)" -m venv $(VENV) || \
+		{ rm -rf $(VENV); echo "error: $(PYTHON) cannot make virtual environments; install its venv package" >&2; exit 1; }
+
+$(VENV)/.run: envs/requirements.txt | $(VENV)/bin/python
+	@echo "installing what the study runs on into $(VENV) ..."
+	@$(PIP) -r envs/requirements.txt
+	@touch $@
+
+$(VENV)/.dev: envs/requirements-dev.txt $(VENV)/.run
+	@echo "installing the test tools into $(VENV) ..."
+	@$(PIP) -r envs/requirements-dev.txt
+	@touch $@

@@ -1,0 +1,37 @@
+# What does multi-turn reinforcement learning improve in LLM agents?
+#
+#   snakemake --cores 2 all_figures             draw every figure of config.yaml
+#   snakemake --cores 2 pass_at_t               draw one of them
+#   snakemake --cores 2 --configfile config/test.yaml --directory /some/folder
+#   snakemake --profile slurm                   the same on a cluster
+
+from snakemake.utils import min_version
+
+min_version("9.27.1")
+
+
+configfile: f"{workflow.basedir}/config.yaml"
+
+
+include: "workflow/rules/common.smk"
+include: "workflow/rules/specs.smk"
+
+
+rule all:
+    localrule: True
+    input:
+        "results/report.html",
+        "results/claims/claims.parquet",
+        expand("results/figures/{figure}.pdf", figure=config["figures"]),
+
+
+rule all_figures:
+    localrule: True
+    input:
+        expand("results/figures/{figure}.pdf", figure=config["figures"]),
+
+
+include: "workflow/rules/policies.smk"
+include: "workflow/rules/episodes.smk"
+include: "workflow/rules/estimates.smk"
+include: "workflow/rules/figures.smk"

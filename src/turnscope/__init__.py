@@ -1,0 +1,1 @@
+"""Turnscope: what does multi-turn reinforcement learning improve in LLM agents?"""

@@ -1,0 +1,100 @@
+"""Credit: from the rewards of a batch of episodes to one advantage for each turn.
+
+Arrays in, arrays out, numpy only. A row is a turn; tokens do not appear, so text of the
+environment cannot change an advantage.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+Float = npt.NDArray[np.float64]
+Int = npt.NDArray[np.int64]
+
+EPSILON = 1e-4
+"""Added to a standard deviation before dividing by it, as TRL does."""
+
+
+@dataclass(frozen=True, slots=True)
+class TurnBatch:
+    """The turns of one batch, episode after episode, in order.
+
+    N turns of E episodes. Episodes whose environment failed have no turn here.
+    """
+
+    episode_N: Int
+    """Number of the episode, from 0, not decreasing."""
+    group_N: Int
+    """Number of the group: episodes of one task that are compared with each other."""
+    turn_N: Int
+    """Number of the turn in its episode, from 0."""
+    reward_N: Float
+    """Payment for the turn alone."""
+    state_N: Int
+    """Number of the hidden state before the turn; equal numbers, equal states."""
+    left_N: Int
+    """Turns left in the budget before the turn."""
+
+
+def returns(batch: TurnBatch) -> tuple[Float, Int]:
+    """Sum the rewards of each episode.
+
+    Returns:
+        The return of each episode and the number of its group, both of shape (E,), in the order
+        of the episodes.
+    """
+    _, first_E, episode_N = np.unique(batch.episode_N, return_index=True, return_inverse=True)
+    return (
+        np.bincount(episode_N, weights=batch.reward_N, minlength=len(first_E)),
+        batch.group_N[first_E],
+    )
+
+
+def standardise(values_M: Float, group_M: Int, scale: str) -> Float:
+    """Centre values within groups and, if asked, divide by the spread.
+
+    Args:
+        values_M: Values, shape (M,).
+        group_M: Number of the group of each value, shape (M,).
+        scale: `group` divides by the sample standard deviation of the group, `batch` by that of
+            all values, `none` does not divide.
+
+    Returns:
+        Shape (M,). A group of one, and a group of equal values, gives 0.
+
+    Raises:
+        ValueError: There is no such scale.
+    """
+    _, place_M, size_G = np.unique(group_M, return_inverse=True, return_counts=True)
+    mean_G = np.bincount(place_M, weights=values_M) / size_G
+    centred_M = values_M - mean_G[place_M]
+    if scale == "none":
+        return centred_M
+    if scale == "group":
+        squares_G = np.bincount(place_M, weights=centred_M**2)
+        spread_M = np.sqrt(squares_G / np.maximum(size_G - 1, 1))[place_M]
+    elif scale == "batch":
+        spread_M = np.full_like(centred_M, values_M.std(ddof=1) if len(values_M) > 1 else 0.0)
+    else:
+        raise ValueError(f"scale {scale!r} is unknown; known: group, batch, none")
+    return centred_M / (spread_M + EPSILON)
+
+
+def group_relative(batch: TurnBatch, *, scale: str = "group") -> Float:
+    """Compare the return of each episode with the others of its group.
+
+    Args:
+        batch: N turns.
+        scale: See `standardise`.
+
+    Returns:
+        Advantages, shape (N,): every turn of an episode gets that of the episode.
+
+    Source:
+        Shao et al. 2024, arXiv:2402.03300, section 4.1.2, outcome supervision.
+        Differs: the standard deviation is that of a sample and 1e-4 is added, as in TRL.
+    """
+    return_E, group_E = returns(batch)
+    advantage_E = standardise(return_E, group_E, scale)
+    return advantage_E[np.unique(batch.episode_N, return_inverse=True)[1]]

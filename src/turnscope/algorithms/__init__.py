@@ -1,0 +1,1 @@
+"""Training arms, one file each: budget schedule x reward x credit."""

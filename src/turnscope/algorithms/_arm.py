@@ -1,0 +1,47 @@
+"""What a training arm is: three choices."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from turnscope.advantages import Float, TurnBatch
+from turnscope.types import Episode
+
+
+@dataclass(frozen=True, slots=True)
+class Moment:
+    """When and for what a budget is drawn; all that a schedule may depend on."""
+
+    seed: int
+    """Training seed."""
+    step: int
+    """Optimiser steps done."""
+    steps: int
+    """Optimiser steps in all."""
+    task_id: str
+    """The task instance: all episodes of a group get one budget."""
+    turns: int
+    """T_max of the study."""
+
+
+@dataclass(frozen=True, slots=True)
+class Algorithm:
+    """The three choices by which the arms of the study differ."""
+
+    turns: Callable[[Moment], int]
+    """Budget schedule: turns that the episodes of a group may use, 1 <= turns <= T_max."""
+    rewards: Callable[[Episode], list[float]]
+    """Pays each turn of an episode."""
+    credit: Callable[[TurnBatch], Float]
+    """Turns payments into one advantage for each turn; see `turnscope.advantages`."""
+    told: bool = False
+    """Whether the policy is shown the turns left."""
+
+
+def full(moment: Moment) -> int:
+    """Allow all turns of the study."""
+    return moment.turns
+
+
+def outcome(episode: Episode) -> list[float]:
+    """Pay what the environment paid."""
+    return [turn.reward for turn in episode.turns]

@@ -1,0 +1,86 @@
+"""Make a base policy: build `nano` from scratch, or take a model as it is."""
+
+import logging
+from collections.abc import Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from turnscope import draws, nano, registry
+from turnscope.chat import Renderer
+from turnscope.policies import expert
+from turnscope.rollout import Start, rollout
+from turnscope.types import Budget, Episode, Task
+
+log = logging.getLogger(__name__)
+
+BATCH = 512
+"""Expert episodes played side by side."""
+READ = 4000
+"""Episodes from which the tokenizer learns its words."""
+
+
+def make(spec: dict[str, Any], tasks: Sequence[Task], folder: Path) -> None:
+    """Write the folder of a base policy.
+
+    Args:
+        spec: See `turnscope.stages.base`.
+        tasks: Train tasks.
+        folder: Where the policy goes.
+
+    Raises:
+        ValueError: The model is neither built nor loaded.
+    """
+    settings = spec["settings"]
+    if "build" in settings:
+        build(spec, nano.Recipe(**settings["build"]), tasks, folder)
+    elif "path" in settings:
+        copy(settings["path"], settings.get("revision"), folder)
+    else:
+        raise ValueError(f"models.{spec['model']}: give either `build` or `path`")
+
+
+def copy(path: str, revision: str | None, folder: Path) -> None:
+    """Write a model that exists already, from a folder or a hub, to the folder of the policy."""
+    from transformers import AutoModelForCausalLM, AutoTokenizer
+
+    AutoTokenizer.from_pretrained(path, revision=revision).save_pretrained(folder)
+    AutoModelForCausalLM.from_pretrained(path, revision=revision, dtype="auto").save_pretrained(
+        folder
+    )
+
+
+def build(spec: dict[str, Any], recipe: nano.Recipe, tasks: Sequence[Task], folder: Path) -> None:
+    """Train `nano` on episodes of the environment's expert."""
+    episodes = teach(spec, recipe, tasks)
+    solved = sum(bool(episode.success) for episode in episodes) / len(episodes)
+    log.info("the expert solved %.3f of %d episodes", solved, len(episodes))
+    said = [turn for episode in episodes[:READ] for turn in episode.turns]
+    left = [f"\nturns left {number}" for number in range(1, spec["budget"]["turns"] + 1)]
+    words = nano.tokenizer(
+        [text for turn in said for text in (turn.observation, turn.action)] + left * 100,
+        recipe.vocabulary,
+    )
+    model = nano.network(recipe, words, spec["seed"])
+    log.info("%d parameters, %d tokens", model.num_parameters(), len(words))
+    loss = nano.imitate(model, *nano.encode(episodes, Renderer(words)), recipe, spec["seed"])
+    log.info("imitation ended at %.4f nats a token", loss)
+    nano.save(model, words, folder)
+
+
+def teach(spec: dict[str, Any], recipe: nano.Recipe, tasks: Sequence[Task]) -> list[Episode]:
+    """Play the expert, the attempts at one task next to each other."""
+    environment = partial(registry.load("environments", spec["env"]).Environment, **spec["options"])
+    policy = expert.Policy(env=spec["env"], skill=recipe.skill)
+    budget = Budget(**spec["budget"])
+    each, more = divmod(recipe.episodes, len(tasks))
+    starts = [
+        Start(task, sample, draws.seed("expert", spec["seed"], task.task_id, sample), budget)
+        for number, task in enumerate(tasks)
+        for sample in range(each + (number < more))
+    ]
+    return [
+        episode
+        for at in range(0, len(starts), BATCH)
+        for episode in rollout(environment, starts[at : at + BATCH], policy)
+    ]

@@ -1,0 +1,91 @@
+"""One chat renderer for sampling, training and scoring: text of the environment becomes tokens.
+
+The rollout is token-in, token-out: what a model sampled is never decoded and encoded again. Only
+the environment's text is encoded, once, in the frame that the model's chat template puts around a
+user message that follows an assistant message.
+"""
+
+from functools import lru_cache
+from typing import Any
+
+ACTION, REPLY = "action\u2063", "reply\u2063"  # an invisible separator: no template contains it
+
+
+class Renderer:
+    """Encodes observations in the frame of a chat template.
+
+    Args:
+        tokenizer: A transformers tokenizer with a chat template and an end-of-turn token.
+        options: Keyword arguments of the template, such as `enable_thinking`.
+
+    Raises:
+        ValueError: The template is not prefix-preserving, so turns cannot be appended to it.
+    """
+
+    def __init__(self, tokenizer: Any, **options: Any):
+        self.tokenizer = tokenizer
+        self.end_id: int = tokenizer.eos_token_id
+        self.end: str = tokenizer.eos_token
+        self._options = options
+        self._head = self._frame([])
+        self._tail = self._frame([(REPLY, ACTION)])
+        self._check()
+        self.first = lru_cache(maxsize=1 << 12)(self._first)
+        self.reply = lru_cache(maxsize=1 << 14)(self._reply)
+
+    def _first(self, observation: str) -> tuple[int, ...]:
+        """Encode the first observation, up to where the policy speaks."""
+        before, after = self._head
+        return tuple(self._encode(before + observation + after))
+
+    def _reply(self, observation: str, ended: bool) -> tuple[int, ...]:
+        """Encode a later observation, from behind the policy's last token to where it speaks.
+
+        Args:
+            observation: What the environment replied.
+            ended: Whether the policy ended its turn itself; if not, its turn is closed here.
+        """
+        before, after = self._tail
+        return tuple(self._encode(("" if ended else self.end) + before + observation + after))
+
+    def text(self, ids: list[int]) -> str:
+        """Decode what the policy said, without the end of its turn."""
+        return self.tokenizer.decode(ids, skip_special_tokens=True)
+
+    def _encode(self, text: str) -> list[int]:
+        return self.tokenizer.encode(text, add_special_tokens=False)
+
+    def _render(self, turns: list[tuple[str, str]], observation: str) -> str:
+        messages = []
+        for said, done in turns:
+            messages += [{"role": "user", "content": said}, {"role": "assistant", "content": done}]
+        messages.append({"role": "user", "content": observation})
+        return self.tokenizer.apply_chat_template(
+            messages, tokenize=False, add_generation_prompt=True, **self._options
+        )
+
+    def _frame(self, turns: list[tuple[str, str]]) -> tuple[str, str]:
+        """Return the template's text before and after the last observation."""
+        text = self._render(turns, REPLY)
+        if turns:
+            text = text[text.rindex(ACTION) + len(ACTION) :]
+            if not text.startswith(self.end):
+                raise ValueError(
+                    f"chat template: an assistant message must end with {self.end!r}, "
+                    f"but is followed by {text[:20]!r}"
+                )
+            text = text[len(self.end) :]
+        before, after = text.split(REPLY)
+        return before, after
+
+    def _check(self) -> None:
+        """Refuse a template that renders earlier turns differently once later ones exist."""
+        said = [("one", "first"), ("two", "second")]
+        text = self._head[0] + "one" + self._head[1] + "first" + self.end
+        text += self._tail[0] + "two" + self._tail[1] + "second" + self.end
+        text += self._tail[0] + "three" + self._tail[1]
+        if text != self._render(said, "three"):
+            raise ValueError(
+                "chat template: not prefix-preserving (it rewrites earlier turns, as templates do "
+                "that drop old reasoning); use the model's training template"
+            )

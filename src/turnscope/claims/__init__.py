@@ -1,0 +1,1 @@
+"""The claims ledger, one file for each section of the paper."""

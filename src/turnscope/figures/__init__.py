@@ -1,0 +1,1 @@
+"""Figures, one file each: `data` selects what is drawn, `plot` draws it."""

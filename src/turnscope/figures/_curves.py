@@ -1,0 +1,145 @@
+"""Success as a curve, with the paired difference to the base model in a strip below it."""
+
+from collections.abc import Callable
+
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.patches import Patch
+from matplotlib.ticker import MaxNLocator
+
+from turnscope.figures import _style
+
+Looks = dict[str, _style.Look]
+DRAWN = [
+    "metric",
+    "env",
+    "model",
+    "policy",
+    "against",
+    "k",
+    "t",
+    "value",
+    "low",
+    "high",
+    "band_low",
+    "band_high",
+    "tasks",
+    "samples",
+    "seeds",
+]
+
+
+def drawn(rows: pd.DataFrame, band: str) -> pd.DataFrame:
+    """Keep what a figure shows of some estimates.
+
+    Args:
+        rows: Rows of `estimates`.
+        band: `band_t` or `band_k`, the simultaneous band that the figure shows.
+
+    Returns:
+        Columns `DRAWN`, without undefined values, sorted by what they are.
+    """
+    rows = rows.loc[rows["value"].notna() | rows["metric"].str.startswith("crossover")]
+    names = {f"{band}_low": "band_low", f"{band}_high": "band_high"}
+    keys = ["metric", "env", "model", "policy", "against", "k", "t"]
+    return rows.rename(columns=names).loc[:, DRAWN].sort_values(keys, ignore_index=True)
+
+
+def figure_of(
+    frame: pd.DataFrame,
+    x: str,
+    finish: Callable[[Axes, Axes, pd.DataFrame, Looks], None],
+) -> Figure:
+    """Draw levels and differences of all panels.
+
+    Args:
+        frame: Result of `drawn`.
+        x: `k` or `t`, what runs along the axis.
+        finish: Adds to a panel what only one figure has, given its two axes, its rows and
+            the looks of the policies.
+
+    Returns:
+        The figure, without a legend.
+    """
+    pairs, looks = _style.panels(frame), _style.looks(frame)
+    rows, columns, width = _style.shape(pairs)
+    figure = Figure(figsize=(width, 0.35 + 2.75 * rows), layout="constrained")
+    axes = figure.subplots(
+        2 * rows, columns, squeeze=False, sharey="row", height_ratios=[2.3, 1] * rows
+    )
+    figure.get_layout_engine().set(hspace=0.02, h_pad=0.03)  # type: ignore[union-attr]
+    for position in range(rows * columns):
+        row, column = divmod(position, columns)
+        above, below = axes[2 * row, column], axes[2 * row + 1, column]
+        if position >= len(pairs):
+            above.remove()
+            below.remove()
+            continue
+        part = _style.within(frame, pairs[position])
+        above.sharex(below)
+        above.tick_params(labelbottom=False)
+        _levels(above, part, x, looks)
+        _differences(below, part, x, looks)
+        finish(above, below, part, looks)
+        _style.name_panel(above, pairs[position])
+        if column == 0:
+            below.set_ylabel("lead over\nbase")
+    figure.align_ylabels()
+    return figure
+
+
+def entries(frame: pd.DataFrame, **line: object) -> list:
+    """Return the legend of what `figure_of` draws."""
+    looks = _style.looks(frame)
+    names = [n for n in ["base", *_style.arms_of(frame)] if n in set(frame["policy"])]
+    handles = [_style.key(n, looks[n], marker=looks[n].marker, **line) for n in names]
+    seeds = frame.loc[_style.is_seed(frame), "policy"]
+    if len(seeds):
+        look = looks[seeds.iloc[0]] if len(names) <= 2 else _style.Look(_style.BASE, "")
+        handles.append(_style.key("single training seed", look, linewidth=0.6, alpha=0.7))
+    return handles
+
+
+def headroom_entries() -> list:
+    """Return the legend of the structural bound and the room below it."""
+    line = _style.key("bound", _style.Look(_style.BOUND, ""), linewidth=1.2)
+    return [line, Patch(color=_style.BOUND, alpha=0.18, linewidth=0, label="headroom")]
+
+
+def _levels(ax: Axes, part: pd.DataFrame, x: str, looks: Looks) -> None:
+    rows = part.loc[(part["metric"] == "pass_at_k") & part["against"].isna()]
+    _lines(ax, rows, x, "low", looks)
+    ax.set_ylim(0, 1.03)
+
+
+def _differences(ax: Axes, part: pd.DataFrame, x: str, looks: Looks) -> None:
+    rows = part.loc[(part["metric"] == "pass_at_k") & (part["against"] == "base")]
+    ax.axhline(0, color=_style.BASE, linewidth=0.9)
+    _lines(ax, rows, x, "band_low", looks)
+    ax.margins(y=0.12)
+    ax.yaxis.set_major_locator(MaxNLocator(4, min_n_ticks=3))
+    ax.yaxis.set_major_formatter(lambda value, _: f"{value:+.2g}" if abs(value) > 1e-9 else "0")
+
+
+def _lines(ax: Axes, rows: pd.DataFrame, x: str, low: str, looks: Looks) -> None:
+    high = low.replace("low", "high")
+    seeds = _style.is_seed(rows)
+    for policy, curve in rows.loc[seeds].groupby("policy"):
+        ax.plot(curve[x], curve["value"], color=looks[str(policy)].colour, linewidth=0.6, alpha=0.6)
+    means = [n for n in ["base", *_style.arms_of(rows)] if n in set(rows["policy"])]
+    every = max(1, rows.loc[:, x].nunique() // 5) if x == "t" else 1
+    for i, policy in enumerate(means):
+        curve, look = rows.loc[rows["policy"] == policy], looks[policy]
+        around = [curve[x].astype(int), curve[low].astype(float), curve[high].astype(float)]
+        shade = 0.18 if len(means) <= 4 else 0.09
+        ax.fill_between(*around, color=look.colour, alpha=shade, linewidth=0)
+        ax.plot(
+            curve[x],
+            curve["value"],
+            color=look.colour,
+            marker=look.marker,
+            markevery=(i % every, every),
+            markeredgewidth=0,
+            zorder=3,
+        )

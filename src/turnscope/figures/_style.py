@@ -1,0 +1,229 @@
+"""What all figures share: sizes, type, the colour of each policy, panels, captions, saving.
+
+A colour means the same policy in every figure: grey-black is the base model, light grey is what no
+policy can pass, and every arm has its own colour-blind safe hue.
+"""
+
+import re
+from collections.abc import Callable, Iterable
+from functools import wraps
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import matplotlib as mpl
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+
+from turnscope.tables import replacing
+
+SINGLE, DOUBLE = 3.3, 6.9
+"""Widths of one and of two columns of a journal page, inches."""
+BASE, BOUND, FAINT = "#3a3a3a", "#9c9c9c", "#dcdcdc"
+HUES = {
+    "grpo": "#0173b2",
+    "gigpo": "#de8f05",
+    "ppo": "#029e73",
+    "budget_mix": "#d55e00",
+    "oracle_process": "#cc78bc",
+    "budget_mix_told": "#882255",
+    "speed_shaped": "#56b4e9",
+    "curriculum": "#332288",
+    "tight": "#999933",
+}
+"""Arms that keep their hue whatever they are drawn with; another arm takes a hue that is free."""
+MARKERS = "osD^vPXhp"
+TYPE: dict[Any, Any] = {
+    "font.family": "DejaVu Sans",
+    "font.size": 7.5,
+    "axes.titlesize": 8,
+    "axes.titleweight": "bold",
+    "axes.titlelocation": "left",
+    "axes.labelsize": 7.5,
+    "xtick.labelsize": 7,
+    "ytick.labelsize": 7,
+    "legend.fontsize": 7,
+    "legend.frameon": False,
+    "legend.handlelength": 1.6,
+    "legend.columnspacing": 1.2,
+    "mathtext.fontset": "dejavusans",
+    "axes.linewidth": 0.6,
+    "axes.edgecolor": "#555555",
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.grid": True,
+    "axes.axisbelow": True,
+    "grid.color": "#ececec",
+    "grid.linewidth": 0.6,
+    "xtick.major.width": 0.6,
+    "ytick.major.width": 0.6,
+    "xtick.major.size": 2.5,
+    "ytick.major.size": 2.5,
+    "lines.linewidth": 1.3,
+    "lines.markersize": 3.2,
+    "hatch.linewidth": 0.5,
+    "pdf.fonttype": 42,
+    "svg.fonttype": "path",
+    "svg.hashsalt": "turnscope",
+    "savefig.dpi": 300,
+}
+NO_DATES = {
+    "pdf": {"CreationDate": None, "Creator": None, "Producer": None},
+    "svg": {"Date": None, "Creator": None},
+    "png": {"Software": None},
+}
+
+
+T_MAX = r"T$_{\mathrm{max}}$"
+
+
+class Look(NamedTuple):
+    """How a policy is drawn."""
+
+    colour: str
+    marker: str
+
+
+def styled(plot: Callable[[pd.DataFrame], Figure]) -> Callable[[pd.DataFrame], Figure]:
+    """Draw with the type of this module, whatever the caller's settings."""
+
+    @wraps(plot)
+    def wrapped(frame: pd.DataFrame) -> Figure:
+        with mpl.rc_context(mpl.rcParamsDefault), mpl.rc_context(TYPE):
+            return plot(frame)
+
+    return wrapped
+
+
+def is_seed(frame: pd.DataFrame) -> pd.Series:
+    """Say which rows are of a single training seed, such as `grpo-s0`."""
+    return frame.loc[:, "policy"].str.contains(r"-s\d+$", regex=True)
+
+
+def arm_of(policy: str) -> str:
+    """Return the arm of a training seed; another name stays as it is."""
+    return re.sub(r"-s\d+$", "", policy)
+
+
+def looks(frame: pd.DataFrame) -> dict[str, Look]:
+    """Assign colours and markers, the same for an arm and all its seeds.
+
+    Args:
+        frame: All that a figure draws, so that its panels agree.
+
+    Returns:
+        A look for each policy, and for the arm of each policy; `base` and `bound` are neutral.
+    """
+    names = set(frame["policy"])
+    arms = sorted({arm_of(name) for name in names} - {"base", "bound"})
+    strangers = [arm for arm in arms if arm not in HUES]
+    free = [hue for arm, hue in HUES.items() if arm not in arms] or list(HUES.values())
+    hues = HUES | {arm: free[i % len(free)] for i, arm in enumerate(strangers)}
+    order = [arm for arm in HUES if arm in arms] + strangers
+    table = {arm: Look(hues[arm], MARKERS[i % len(MARKERS)]) for i, arm in enumerate(order)}
+    table |= {"base": Look(BASE, "o"), "bound": Look(BOUND, "|")}
+    return table | {name: table[arm_of(name)] for name in sorted(names)}
+
+
+def arms_of(frame: pd.DataFrame) -> list[str]:
+    """List the arms of a frame in the order of the legend."""
+    known = {arm_of(policy) for policy in set(frame["policy"])} - {"base", "bound"}
+    return [arm for arm in HUES if arm in known] + sorted(known - set(HUES))
+
+
+def panels(frame: pd.DataFrame) -> list[tuple[str, str]]:
+    """List the pairs of environment and model, model by model."""
+    pairs = frame.loc[:, ["model", "env"]].drop_duplicates().sort_values(["model", "env"])
+    return [(env, model) for model, env in pairs.itertuples(index=False)]
+
+
+def within(frame: pd.DataFrame, panel: tuple[str, str]) -> pd.DataFrame:
+    """Select the rows of one panel."""
+    return frame.loc[(frame["env"] == panel[0]) & (frame["model"] == panel[1])]
+
+
+def shape(pairs: list[tuple[str, str]]) -> tuple[int, int, float]:
+    """Lay panels out: a row for each model, or lines of three when there is one model.
+
+    Returns:
+        Rows, columns, and the width of the figure in inches.
+    """
+    models = len({model for _, model in pairs})
+    columns = min(len({env for env, _ in pairs}), 4) if models > 1 else min(len(pairs), 3)
+    return -(-len(pairs) // columns), columns, SINGLE if columns == 1 else DOUBLE
+
+
+def name_panel(ax: Axes, panel: tuple[str, str]) -> None:
+    """Title a panel with its environment and model."""
+    ax.set_title(f"{panel[0].replace('_', ' ')} · {panel[1]}")
+
+
+def key(label: str, look: Look, **line: object) -> Line2D:
+    """Return a legend entry."""
+    return Line2D([], [], color=look.colour, label=label, **line)  # type: ignore[arg-type]
+
+
+def legend(figure: Figure, entries: list) -> None:
+    """Put one legend above all panels, in as many columns as fit."""
+    widths = [0.42 + 0.058 * len(entry.get_label()) for entry in entries]
+    lines, columns = 1, [[width] for width in widths]
+    while sum(map(max, columns)) > figure.get_figwidth() and len(columns) > 1:
+        lines += 1
+        columns = [widths[i : i + lines] for i in range(0, len(widths), lines)]
+    figure.legend(handles=entries, loc="outside upper left", ncols=len(columns))
+
+
+def span(values: Iterable[float]) -> str:
+    """Write a number, or the two ends where it differs between panels."""
+    known = sorted({int(value) for value in values if not pd.isna(value)})
+    if not known:
+        return "an unknown number of"
+    return str(known[0]) if len(known) == 1 else f"{known[0]} to {known[-1]}"
+
+
+def counted(values: Iterable[float], noun: str) -> str:
+    """Write a number with its noun, such as `3 training seeds`."""
+    number = span(values)
+    return f"{number} {noun}" if number == "1" else f"{number} {noun}s"
+
+
+def sizes(frame: pd.DataFrame) -> dict[str, str]:
+    """Write how much data stands behind a frame, for captions.
+
+    Returns:
+        `tasks`, `samples` and `seeds`, each with its noun, and `k`.
+    """
+    seeds = frame.loc[~is_seed(frame) & (frame["seeds"] > 0), "seeds"]
+    return {
+        "tasks": counted(frame["tasks"], "test task"),
+        "samples": counted(frame["samples"], "episode"),
+        "seeds": counted(seeds, "training seed"),
+        "k": span(frame["k"].dropna()) if "k" in frame else "",
+    }
+
+
+def save(figure: Figure, frame: pd.DataFrame, paths: Iterable[Path]) -> None:
+    """Write a figure and what it draws; equal runs give equal bytes.
+
+    Args:
+        figure: Result of `plot`.
+        frame: Result of `data`, from which it was drawn.
+        paths: Files to write, each whole or not at all; the suffix says what:
+            `.pdf`, `.svg`, `.png` or `.csv`.
+
+    Raises:
+        ValueError: Another suffix.
+    """
+    kinds = {path.suffix[1:]: path for path in sorted(paths)}
+    if unknown := sorted(set(kinds) - {*NO_DATES, "csv"}):
+        raise ValueError(f"figure: cannot write {unknown[0]!r}; known: csv, pdf, png, svg")
+    with mpl.rc_context(TYPE):
+        figure.draw_without_rendering()
+        figure.set_layout_engine("none")  # one layout for all files
+    for kind, path in kinds.items():
+        with replacing(path) as draft, mpl.rc_context(TYPE):
+            if kind == "csv":
+                frame.to_csv(draft, index=False, lineterminator="\n")
+            else:
+                figure.savefig(draft, format=kind, metadata=NO_DATES[kind])

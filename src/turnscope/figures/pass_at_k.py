@@ -1,0 +1,69 @@
+"""Does RL still lead when many attempts are allowed? Pass@(k, T_max) against k."""
+
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from turnscope.figures import _curves, _style
+
+SOURCES = ("pass_at_kt",)
+TITLE = "Success by number of attempts"
+CAPTION = (
+    "Share of tasks solved in at least one of k independent episodes, Pass@(k, T_max), when every "
+    "episode may use all T_max turns. Thick lines: the base model (grey-black) and each "
+    "reinforcement-learning arm, averaged over {seeds}; thin lines: single training seeds; "
+    "shading: 95% bootstrap interval over tasks at each k. Lower strip: the arm's lead over the "
+    "base model on the same tasks; its band holds for all k at once (95%), so that the arm leads "
+    "where the band lies above 0. {tasks}, {samples} of each task."
+)
+
+
+def data(estimates: pd.DataFrame, training: pd.DataFrame, *, k: int) -> pd.DataFrame:
+    """Select Pass@(k, T_max) and the paired differences to the base model.
+
+    Args:
+        estimates: Rows of `estimates`.
+        training: Not used.
+        k: Not used; all k are drawn.
+
+    Returns:
+        One row for each point, columns `_curves.DRAWN`.
+
+    Raises:
+        ValueError: There is no estimate of Pass@(k,T).
+    """
+    rows = estimates.loc[estimates["metric"] == "pass_at_k"]
+    t_max = rows.groupby(["env", "model"])["t"].transform("max")
+    rows = _curves.drawn(rows.loc[rows["t"] == t_max], "band_k")
+    if rows.empty:
+        raise ValueError("pass_at_k: no estimate of Pass@(k,T) to draw")
+    return rows
+
+
+def caption(frame: pd.DataFrame) -> str:
+    """Describe the figure to a reader who sees nothing else of the study."""
+    return CAPTION.format(**_style.sizes(frame))
+
+
+@_style.styled
+def plot(frame: pd.DataFrame) -> Figure:
+    """Draw one curve for each policy, and its difference to the base model below.
+
+    Args:
+        frame: Result of `data`.
+
+    Returns:
+        A figure; saving it is the caller's business.
+    """
+    figure = _curves.figure_of(frame, "k", _finish)
+    figure.axes[0].set_ylabel(f"Pass@(k, {_style.T_MAX})")
+    _style.legend(figure, _curves.entries(frame))
+    return figure
+
+
+def _finish(above: Axes, below: Axes, part: pd.DataFrame, looks: _curves.Looks) -> None:
+    ks = sorted(part["k"].unique())
+    below.set_xscale("log", base=2)
+    below.set_xticks(ks, [str(k) for k in ks])
+    below.minorticks_off()
+    below.set_xlabel(f"attempts k  ({_style.T_MAX} = {part['t'].max()} turns)")

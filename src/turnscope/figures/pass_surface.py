@@ -1,0 +1,133 @@
+"""Where on the plane of attempts and turns does RL lead? The difference in Pass@(k,T) as a map."""
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import seaborn as sns
+from matplotlib.axes import Axes
+from matplotlib.cm import ScalarMappable
+from matplotlib.colors import Normalize
+from matplotlib.figure import Figure
+from matplotlib.patches import Patch, Rectangle
+from matplotlib.ticker import MaxNLocator
+
+from turnscope.figures import _style
+
+SOURCES = ("pass_at_kt",)
+TITLE = "Lead over the base model by attempts and turns"
+CAPTION = (
+    "Lead of each reinforcement-learning arm over the base model in Pass@(k, T), the share of "
+    "tasks solved in at least one of k independent episodes of at most T turns. Blue: the arm "
+    "leads; red: the base model leads. Hatched: the 95% band of the difference, which holds for "
+    "all T of a row at once, covers zero, so that neither is shown to lead. Paired differences on "
+    "{tasks}, {samples} of each task and policy, arms averaged over {seeds}."
+)
+PALETTE = sns.color_palette("vlag_r", as_cmap=True)
+COVERED: dict[str, Any] = {
+    "facecolor": "none",
+    "edgecolor": "#777777",
+    "hatch": "/////",
+    "linewidth": 0,
+}
+DRAWN = [
+    "env",
+    "model",
+    "policy",
+    "against",
+    "k",
+    "t",
+    "value",
+    "band_t_low",
+    "band_t_high",
+    "tasks",
+    "samples",
+    "seeds",
+]
+
+
+def data(estimates: pd.DataFrame, training: pd.DataFrame, *, k: int) -> pd.DataFrame:
+    """Select the difference between each arm and the base model at all (k, T).
+
+    Args:
+        estimates: Rows of `estimates`.
+        training: Not used.
+        k: Not used; all k are drawn.
+
+    Returns:
+        One row for each cell, columns `DRAWN`.
+
+    Raises:
+        ValueError: There is no difference to draw.
+    """
+    rows = estimates.loc[(estimates["metric"] == "pass_at_k") & (estimates["against"] == "base")]
+    rows = rows.loc[~_style.is_seed(rows) & rows["value"].notna()]
+    if rows.empty:
+        raise ValueError("pass_surface: no difference between an arm and base to draw")
+    return rows[DRAWN].sort_values(["env", "model", "policy", "k", "t"], ignore_index=True)
+
+
+def caption(frame: pd.DataFrame) -> str:
+    """Describe the figure to a reader who sees nothing else of the study."""
+    return CAPTION.format(**_style.sizes(frame))
+
+
+@_style.styled
+def plot(frame: pd.DataFrame) -> Figure:
+    """Draw one map for each arm, environment and model, all on one colour scale.
+
+    Args:
+        frame: Result of `data`.
+
+    Returns:
+        A figure; saving it is the caller's business.
+    """
+    arms = _style.arms_of(frame)
+    maps = [
+        (pair, arm, part)
+        for pair in _style.panels(frame)
+        for arm in arms
+        if len(part := _style.within(frame.loc[frame["policy"] == arm], pair))
+    ]
+    columns = min(len(maps) if len(maps) <= 3 else len(arms), 3)
+    rows = -(-len(maps) // columns)
+    width = _style.SINGLE if columns == 1 else _style.DOUBLE
+    figure = Figure(figsize=(width, 0.6 + 1.6 * rows), layout="constrained")
+    axes = figure.subplots(rows, columns, squeeze=False)
+    most = max(frame.loc[:, "value"].abs()) or 1.0
+    scale = Normalize(-most, most)
+    for ax, (pair, arm, part) in zip(axes.flat, maps, strict=False):
+        _map(ax, part, scale)
+        _style.name_panel(ax, pair)
+        ax.set_title(f"{ax.get_title('left')}{' · ' if columns < 3 else chr(10)}{arm}")
+    for ax in axes.flat[len(maps) :]:
+        ax.remove()
+    for ax in axes[:, 0]:
+        ax.set_ylabel("attempts k")
+    for ax in axes[-1]:
+        ax.set_xlabel("turn budget T")
+    bar = figure.colorbar(
+        ScalarMappable(scale, PALETTE), ax=axes, shrink=min(1.0, 1.6 / rows), aspect=18, pad=0.02
+    )
+    bar.set_label("lead over base")
+    bar.outline.set_visible(False)  # type: ignore[operator]
+    bar.ax.yaxis.set_major_formatter(lambda v, _: f"{v:+.2g}" if abs(v) > 1e-9 else "0")
+    _style.legend(figure, [Patch(label="95% band covers 0", **COVERED)])
+    return figure
+
+
+def _map(ax: Axes, part: pd.DataFrame, scale: Normalize) -> None:
+    cells = part.assign(
+        covers=1.0 - ((part["band_t_low"] > 0) | (part["band_t_high"] < 0)).astype(float)
+    ).set_index(["k", "t"])
+    value, covered = cells["value"].unstack(), cells["covers"].unstack()  # noqa: PD010 (no aggregation)
+    edges_T = np.arange(len(value.columns) + 1) + float(min(part["t"])) - 0.5
+    edges_K = np.arange(len(value) + 1) - 0.5
+    ax.pcolormesh(edges_T, edges_K, value, cmap=PALETTE, norm=scale)
+    for row, column in np.argwhere((covered == 1).to_numpy()):
+        ax.add_patch(Rectangle((float(edges_T[column]), float(edges_K[row])), 1, 1, **COVERED))
+    ax.set_yticks(range(len(value)), [str(k) for k in value.index])
+    ax.xaxis.set_major_locator(MaxNLocator(6, integer=True))
+    ax.grid(visible=False)
+    for side in ("left", "bottom"):
+        ax.spines[side].set_visible(False)

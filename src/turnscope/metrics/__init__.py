@@ -1,0 +1,40 @@
+"""Estimates with intervals, one file each: `estimate(tasks, episodes, settings)` gives their rows.
+
+All metrics share one contract. `tasks` and `episodes` are frames of these tables, for one
+environment and one model: all policies, and any conditions. The result has the columns of table
+`estimates`. The estimand is the mean over test tasks; differences are paired by task.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """What the metrics need to know beyond the tables."""
+
+    ks: Sequence[int]
+    """Values of K in Pass@(K,T), each >= 1."""
+    k: int
+    """The K at which depth is studied, >= 1."""
+    shares: Sequence[float]
+    """Turn budgets as parts of the largest one, each in (0, 1]."""
+    draws: int
+    """Bootstrap samples and random sign flips, >= 1."""
+    seed: int
+    """Study seed, from which the draws are derived."""
+    margin: float = 0.05
+    """Largest difference in success probability that does not matter, > 0."""
+
+    def __post_init__(self) -> None:
+        if min(self.k, *self.ks) < 1:
+            raise ValueError(f"ks = {list(self.ks)}, k = {self.k}: each must be at least 1")
+        if self.draws < 1:
+            raise ValueError(f"draws = {self.draws}: must be at least 1")
+        if not self.margin > 0:
+            raise ValueError(f"margin = {self.margin}: must be above 0")
+
+    @property
+    def all_ks(self) -> list[int]:
+        """`ks` with `k` and 1, increasing."""
+        return sorted({1, self.k, *self.ks})

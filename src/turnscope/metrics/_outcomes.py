@@ -1,0 +1,299 @@
+"""From episodes to how many of them each policy had solved, task by task and turn by turn.
+
+An episode is solved at its last turn or never. A blind policy does not know its budget, so its
+episodes under the largest one also tell what it would have solved under every smaller one.
+
+Source:
+    First-passage view: an episode counts at T if its solve turn is at most T. Ours: episodes in
+    which the environment failed are left out, so n may differ between tasks.
+"""
+
+import logging
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from turnscope import budgets, draws, intervals
+from turnscope.metrics import Settings
+
+Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int64]
+
+BASE = "base"
+SEEDED = re.compile(r"(?P<arm>.+)-s\d+")
+FEWEST_CLUSTERS = 30
+"""With fewer common sources, resampling them gives intervals that are too short."""
+
+log = logging.getLogger(__name__)
+
+
+class Outcomes(NamedTuple):
+    """Episodes of one policy at each task."""
+
+    n_N: Ints
+    """Episodes that count, shape (N,)."""
+    c_NT: Ints
+    """Of these, solved within T = 1, ..., T_max turns, shape (N, T)."""
+
+
+@dataclass(frozen=True)
+class Series:
+    """One quantity of every task: what a policy achieves, or by how much it differs."""
+
+    policy: str
+    against: str | None
+    x_NKT: Floats
+    """Its value, shape (N, K, T); NaN where it is undefined."""
+    n_N: Ints
+    """Episodes of each task behind it: the fewest of any policy that entered, shape (N,)."""
+    seeds: int
+    """Training seeds that entered."""
+
+    def minus(self, other: "Series") -> "Series":
+        """Subtract another policy, task by task."""
+        x_NKT, n_N = self.x_NKT - other.x_NKT, np.minimum(self.n_N, other.n_N)
+        return replace(self, against=other.policy, x_NKT=x_NKT, n_N=n_N)
+
+    def replaced(self, x_NKT: Floats) -> "Series":
+        """Return another quantity of the same policies."""
+        return replace(self, x_NKT=x_NKT)
+
+
+Estimator = Callable[[Ints, Ints, Sequence[int]], Floats]
+
+
+@dataclass(frozen=True)
+class Study:
+    """All that is compared: policies on the same test tasks under one largest budget."""
+
+    env: str
+    model: str
+    settings: Settings
+    units_N: Ints
+    """What the bootstrap resamples as a whole, shape (N,)."""
+    strata_N: Ints
+    """Within which stratum, shape (N,)."""
+    t_max: int
+    """Largest budget, turns."""
+    outcomes: dict[str, Outcomes]
+    """By policy, `base` first."""
+    bound_NT: Floats
+    """Highest success probability within T turns; NaN where unknown, shape (N, T)."""
+
+    @property
+    def turns(self) -> list[int]:
+        """All budgets T = 1, ..., T_max."""
+        return list(range(1, self.t_max + 1))
+
+    @property
+    def budgets(self) -> list[int]:
+        """Budgets of the grid, turns, without repeats."""
+        return sorted(set(budgets.grid(self.settings.shares, self.t_max)))
+
+    def weights(self) -> Floats:
+        """Draw the bootstrap samples, the same for every metric and policy."""
+        seed = draws.seed(self.settings.seed, "bootstrap", self.env, self.model)
+        return intervals.resample(self.units_N, self.strata_N, self.settings.draws, seed)
+
+    def signs(self) -> Floats:
+        """Draw the random signs, the same for every metric and policy."""
+        seed = draws.seed(self.settings.seed, "signs", self.env, self.model)
+        return intervals.signs(self.units_N, self.settings.draws, seed)
+
+
+def read(tasks: pd.DataFrame, episodes: pd.DataFrame, settings: Settings) -> Study:
+    """Count solves in the blind episodes under the largest budget.
+
+    Args:
+        tasks: Rows of table `tasks`; the test split is used.
+        episodes: Rows of table `episodes` for one environment and one model.
+        settings: Options of the metrics.
+
+    Returns:
+        The study.
+
+    Raises:
+        ValueError: Episodes are of several environments or models, are missing for a policy and
+            task, or occur twice; or there is no base policy.
+    """
+    test = test_tasks(tasks)
+    whole = headline(episodes)
+    t_max = int(whole["budget"].to_numpy().max())
+    repeats = budgets.repeated(budgets.grid(settings.shares, t_max))
+    if repeats:
+        log.info("budgets that several shares round up to, with their number: %s", repeats)
+    return Study(
+        _only(episodes, "env"),
+        _only(episodes, "model"),
+        settings,
+        *resampling_plan(test),
+        t_max,
+        count_policies(whole, list(test["task_id"]), t_max),
+        _bounds(test, t_max),
+    )
+
+
+def test_tasks(tasks: pd.DataFrame) -> pd.DataFrame:
+    """Select the test split, numbered from 0."""
+    return tasks.loc[tasks["split"] == "test"].reset_index(drop=True)
+
+
+def headline(episodes: pd.DataFrame) -> pd.DataFrame:
+    """Select the blind episodes under the largest budget.
+
+    Raises:
+        ValueError: There are none.
+    """
+    blind = episodes.loc[~episodes["told"].astype(bool)]
+    if blind.empty:
+        raise ValueError("no blind episodes: only they tell about budgets below their own")
+    return blind.loc[blind["budget"] == blind["budget"].max()]
+
+
+def count_policies(
+    episodes: pd.DataFrame, task_ids: Sequence[str], t_max: int, *, errors_failed: bool = False
+) -> dict[str, Outcomes]:
+    """Count the solves of every policy, `base` first.
+
+    Args:
+        episodes: Rows of table `episodes` under one budget.
+        task_ids: The N tasks that count, in order.
+        t_max: That budget, turns.
+        errors_failed: Count episodes in which the environment failed as unsolved ones, instead of
+            leaving them out.
+
+    Returns:
+        Outcomes by policy.
+
+    Raises:
+        ValueError: A policy has no episode at some task, or has one twice; `base` is missing.
+    """
+    names = sorted(episodes["policy"].unique(), key=lambda name: (name != BASE, name))
+    if BASE not in names:
+        raise ValueError(f"no episodes of policy {BASE!r}; found: {', '.join(names)}")
+    return {
+        name: _count(name, episodes.loc[episodes["policy"] == name], task_ids, t_max, errors_failed)
+        for name in names
+    }
+
+
+def _count(
+    policy: str, episodes: pd.DataFrame, task_ids: Sequence[str], t_max: int, errors_failed: bool
+) -> Outcomes:
+    place = pd.Index(list(task_ids)).get_indexer(pd.Index(episodes["task_id"]))
+    episodes, place = episodes.loc[place >= 0], place[place >= 0]
+    if episodes.duplicated(["task_id", "sample"]).any():
+        raise ValueError(f"policy {policy}: some episodes occur twice under budget {t_max}")
+    size = len(task_ids)
+    absent = np.flatnonzero(np.bincount(place, minlength=size) == 0)
+    if len(absent):
+        raise ValueError(
+            f"policy {policy}: {len(absent)} of {size} test tasks have no episodes under "
+            f"budget {t_max}, such as {task_ids[absent[0]]!r}; sample them"
+        )
+    success = episodes["success"].astype("boolean")
+    counts = np.full(len(episodes), True) if errors_failed else success.notna().to_numpy()
+    solved = success.fillna(False).to_numpy(bool)
+    turn = episodes["turns"].to_numpy(np.int64)
+    late = solved & ((turn < 1) | (turn > t_max))
+    if late.any():
+        raise ValueError(f"policy {policy}: solved at a turn outside 1 to {t_max}")
+    cells = place[solved] * t_max + turn[solved] - 1
+    solves_NT = np.bincount(cells, minlength=size * t_max).reshape(size, t_max)
+    return Outcomes(np.bincount(place[counts], minlength=size), solves_NT.cumsum(axis=1))
+
+
+def resampling_plan(tasks: pd.DataFrame) -> tuple[Ints, Ints]:
+    """Decide what the bootstrap resamples, and within which strata.
+
+    Tasks within strata; or, with at least 30 clusters of several tasks, clusters, and then within
+    strata only if no cluster spans two.
+
+    Args:
+        tasks: Rows of table `tasks`, N of them.
+
+    Returns:
+        Labels of units and of strata, each of shape (N,).
+    """
+    strata_N = pd.factorize(tasks["stratum"], sort=True)[0].astype(np.int64)
+    sizes = tasks["cluster"].value_counts()
+    if (sizes > 1).sum() < FEWEST_CLUSTERS:
+        return np.arange(len(tasks)), strata_N
+    pairs = tasks[["cluster", "stratum"]].drop_duplicates()
+    if len(pairs) > len(sizes):
+        strata_N = np.zeros(len(tasks), np.int64)
+    return pd.factorize(tasks["cluster"], sort=True)[0].astype(np.int64), strata_N
+
+
+def arms(policies: Sequence[str]) -> dict[str, list[str]]:
+    """Group policies that differ only in their training seed: arm to policies, sorted."""
+    groups: dict[str, list[str]] = {}
+    for policy in sorted(policies):
+        if match := SEEDED.fullmatch(policy):
+            groups.setdefault(match["arm"], []).append(policy)
+    return dict(sorted(groups.items()))
+
+
+def series(outcomes: dict[str, Outcomes], estimator: Estimator, ks: Sequence[int]) -> list[Series]:
+    """Estimate a quantity for every policy, and for every arm as its mean over seeds, by task.
+
+    Args:
+        outcomes: By policy, `base` first.
+        estimator: A function of `turnscope.estimators`.
+        ks: Values of k.
+
+    Returns:
+        One series for each policy, then one for each arm. An arm has no value at a task where one
+        of its seeds has none.
+    """
+    single = {
+        name: Series(name, None, estimator(n_N, c_NT, ks), n_N, int(bool(SEEDED.fullmatch(name))))
+        for name, (n_N, c_NT) in outcomes.items()
+    }
+    means = [
+        Series(
+            arm,
+            None,
+            np.mean([single[name].x_NKT for name in members], axis=0),
+            np.min([single[name].n_N for name in members], axis=0),
+            len(members),
+        )
+        for arm, members in arms(list(outcomes)).items()
+    ]
+    return [*single.values(), *means]
+
+
+def differences(levels: Sequence[Series]) -> list[Series]:
+    """Subtract the first series, the base policy, from every other."""
+    return [other.minus(levels[0]) for other in levels[1:]]
+
+
+def bound(study: Study, ks: Sequence[int]) -> Series | None:
+    """Return the structural bound of Pass@(k,T), 1 - (1 - p*_T)^k; None if no task has one."""
+    if np.isnan(study.bound_NT).all():
+        return None
+    x_NKT = 1.0 - (1.0 - study.bound_NT[:, None, :]) ** np.array(ks)[:, None]
+    return Series("bound", None, x_NKT, np.zeros(len(x_NKT), np.int64), 0)
+
+
+def _bounds(tasks: pd.DataFrame, t_max: int) -> Floats:
+    bound_NT = np.full((len(tasks), t_max), np.nan)
+    for row, (task_id, known) in enumerate(zip(tasks["task_id"], tasks["bound"], strict=True)):
+        if known is None or np.ndim(known) == 0:
+            continue
+        if len(known) < t_max:
+            raise ValueError(f"task {task_id}: bound for {len(known)} turns, needed: {t_max}")
+        bound_NT[row] = known[:t_max]
+    return bound_NT
+
+
+def _only(frame: pd.DataFrame, column: str) -> str:
+    values = frame[column].unique()
+    if len(values) != 1:
+        raise ValueError(f"episodes of one {column} expected, found: {', '.join(sorted(values))}")
+    return str(values[0])

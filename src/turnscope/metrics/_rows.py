@@ -1,0 +1,152 @@
+"""From quantities of single tasks to rows of table `estimates`.
+
+Source:
+    See `turnscope.intervals`.
+"""
+
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from turnscope import intervals, schemas
+from turnscope.metrics._outcomes import Series, Study
+
+Floats = npt.NDArray[np.float64]
+
+COLUMNS = [field.name for field in schemas.ESTIMATES if str(field.type) == "double"]
+
+
+class Sampled(NamedTuple):
+    """A series and the bootstrap draws of its mean."""
+
+    series: Series
+    draws_KTB: Floats
+
+
+def mean(x_NKT: Floats) -> Floats:
+    """Average the tasks that have a value, shape (K, T); NaN where none has."""
+    present = ~np.isnan(x_NKT)
+    entered = present.sum(axis=0)
+    total = np.where(present, x_NKT, 0.0).sum(axis=0)
+    return np.divide(total, entered, out=np.full(total.shape, np.nan), where=entered > 0)
+
+
+def bootstrap(one: Series, weights_BN: Floats) -> Floats:
+    """Draw the mean over tasks, shape (K, T, B)."""
+    size, ks, ts = one.x_NKT.shape
+    means_CB = intervals.bootstrap(one.x_NKT.reshape(size, ks * ts), weights_BN)
+    return means_CB.reshape(ks, ts, len(weights_BN))
+
+
+def bootstrap_gap(gap: Series, one: Sampled, other: Sampled, weights_BN: Floats) -> Floats:
+    """Draw the mean of a difference, shape (K, T, B).
+
+    Where both sides have values at the same tasks, it is the difference of their draws, which
+    saves most of the work.
+
+    Args:
+        gap: One side minus the other, task by task.
+        one: The first side and its draws.
+        other: The second side and its draws.
+        weights_BN: What the draws were made with.
+    """
+    if (np.isnan(one.series.x_NKT) == np.isnan(other.series.x_NKT)).all():
+        return one.draws_KTB - other.draws_KTB
+    return bootstrap(gap, weights_BN)
+
+
+def pointwise(one: Series, draws_KTB: Floats, *, share: bool = False) -> dict[str, Floats]:
+    """Return columns `value`, `low` and `high`.
+
+    Args:
+        one: What is estimated.
+        draws_KTB: Result of `bootstrap`.
+        share: The quantity is a probability. Where all tasks have 0, or all have 1, no draw
+            differs; the interval is then Wilson's for that many tasks.
+    """
+    value = mean(one.x_NKT)
+    low, high = intervals.percentile(draws_KTB)
+    if share:
+        entered = (~np.isnan(one.x_NKT)).sum(axis=0)
+        least, most = np.fmin.reduce(one.x_NKT), np.fmax.reduce(one.x_NKT)
+        edge = (entered > 0) & ((most <= intervals.NOISE) | (least >= 1 - intervals.NOISE))
+        for cell in zip(*np.nonzero(edge), strict=True):
+            tasks = int(entered[cell])
+            low[cell], high[cell] = intervals.wilson(round(float(value[cell])) * tasks, tasks)
+    return {"value": value, "low": low, "high": high}
+
+
+def banded(one: Series, draws_KTB: Floats) -> dict[str, Floats]:
+    """Return the columns of `pointwise` and the two simultaneous bands."""
+    columns = pointwise(one, draws_KTB)
+    bands = intervals.bands(columns["value"], draws_KTB)
+    return columns | {f"band_{name}": band for name, band in bands._asdict().items()}
+
+
+def p_values(one: Series, signs_BN: Floats, cells: Sequence[int] | None = None) -> Floats:
+    """Return sign-flip p-values, shape (K, T).
+
+    Args:
+        one: A paired difference.
+        signs_BN: Result of `intervals.signs`.
+        cells: Indices of the T to test; all by default. The others get NaN.
+    """
+    size, ks, ts = one.x_NKT.shape
+    tested = np.arange(ts) if cells is None else np.asarray(cells)
+    x_NC = one.x_NKT[:, :, tested].reshape(size, ks * len(tested))
+    p_KT = np.full((ks, ts), np.nan)
+    p_KT[:, tested] = intervals.sign_flip(x_NC, signs_BN).reshape(ks, len(tested))
+    return p_KT
+
+
+def rows(
+    study: Study,
+    metric: str,
+    one: Series,
+    ks: Sequence[int | None],
+    ts: Sequence[int | None],
+    columns: dict[str, Floats],
+) -> pd.DataFrame:
+    """Lay a surface out as rows of table `estimates`.
+
+    Args:
+        study: Names the environment and the model.
+        metric: What is estimated.
+        one: What was estimated; counts its tasks and episodes.
+        ks: Label of each row of the surface; None is no k.
+        ks: Label of each row of the surface; None is no k.
+        ts: Label of each column; None is no T.
+        columns: Values by column of the table, each of shape (K, T).
+
+    Returns:
+        K times T rows, T fastest.
+    """
+    present = ~np.isnan(one.x_NKT)
+    fewest = np.where(present, one.n_N[:, None, None], np.iinfo(np.int64).max).min(axis=0)
+    tasks, count = present.sum(axis=0), len(ks) * len(ts)
+    return pd.DataFrame(
+        {
+            "metric": metric,
+            "env": study.env,
+            "model": study.model,
+            "policy": one.policy,
+            "against": pd.Series([one.against] * count, dtype=object),
+            "k": pd.array(np.repeat(np.array(ks, object), len(ts)), dtype="Int32"),
+            "t": pd.array(np.tile(np.array(ts, object), len(ks)), dtype="Int32"),
+            **{name: columns.get(name, np.full(count, np.nan)).ravel() for name in COLUMNS},
+            "tasks": tasks.ravel().astype(np.int32),
+            "samples": np.where(tasks > 0, fewest, 0).ravel().astype(np.int32),
+            "seeds": np.full(count, one.seeds, np.int32),
+        }
+    )
+
+
+def joined(parts: Iterable[pd.DataFrame]) -> pd.DataFrame:
+    """Stack the rows of a metric; without any, an empty table of `estimates`."""
+    found = list(parts)
+    if not found:
+        return pd.DataFrame(columns=schemas.ESTIMATES.names)
+    return pd.concat(found, ignore_index=True)

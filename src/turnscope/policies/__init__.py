@@ -1,0 +1,1 @@
+"""What acts: backends that sample from a model, and rules without one."""

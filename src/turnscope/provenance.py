@@ -1,0 +1,265 @@
+"""What an artifact was made from: its code, its options, its inputs, and what came out.
+
+Two records lie beside each artifact. `provenance.json` holds only what must be equal in an equal
+run: specification, code, checksums of inputs and outputs. `run.json` holds the circumstances:
+commit, versions, host, clock.
+
+The code behind an artifact is named by a digest of the syntax trees of all modules that a stage
+imports, found without importing any. Layout, comments and docstrings do not enter it: an edit that
+cannot change a number re-runs nothing.
+"""
+
+import ast
+import functools
+import hashlib
+import importlib.metadata
+import json
+import os
+import platform
+import resource
+import subprocess
+import sys
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+SCHEMA = 1
+"""Version of both records."""
+PACKAGE = Path(__file__).parent
+NOT_CODE = ("turnscope.provenance", "turnscope.stages._job")
+"""Modules that record what happens without any say in it; an edit of them re-runs nothing."""
+VERSIONS = (
+    "numpy",
+    "pandas",
+    "pyarrow",
+    "scipy",
+    "snakemake",
+    "tokenizers",
+    "torch",
+    "transformers",
+    "trl",
+)
+
+
+def modules(names: Iterable[str]) -> dict[str, str]:
+    """Digest modules of the package and all that they import from it, directly or not.
+
+    Args:
+        names: Modules of the package without its name, such as `stages.sample`.
+
+    Returns:
+        Full name and digest of each module, sorted by name. The modules that are part of a record
+        rather than of a result are left out.
+
+    Raises:
+        ValueError: There is no such module.
+    """
+    found: dict[str, str] = {}
+    waiting = _with_parents(f"{PACKAGE.name}.{name}" for name in names)
+    while waiting:
+        name = waiting.pop()
+        if name in found or name in NOT_CODE:
+            continue
+        path = _path(name)
+        if path is None:
+            raise ValueError(f"there is no module {name}")
+        found[name], imports = _scan(path)
+        waiting += imports
+    return dict(sorted(found.items()))
+
+
+def digest(names: Iterable[str]) -> str:
+    """Return one digest of the code in `modules(names)`, 16 hexadecimal digits."""
+    return canonical_sha256(modules(names))[:16]
+
+
+def _path(name: str) -> Path | None:
+    """Find the file of a module of the package."""
+    stem = PACKAGE.parent.joinpath(*name.split("."))
+    for path in (stem.with_suffix(".py"), stem / "__init__.py"):
+        if path.is_file():
+            return path
+    return None
+
+
+@functools.cache
+def _scan(path: Path) -> tuple[str, list[str]]:
+    """Return the digest of a file and the modules of the package that it imports."""
+    tree = ast.parse(path.read_bytes())
+    imports = [name for node in ast.walk(tree) for name in _imported(node) if _path(name)]
+    return hashlib.sha256(_dump(tree).encode()).hexdigest(), _with_parents(imports)
+
+
+def _with_parents(names: Iterable[str]) -> list[str]:
+    """Add the packages that Python runs before it runs a module in them."""
+    return sorted({name.rsplit(".", up)[0] for name in names for up in range(name.count(".") + 1)})
+
+
+def _dump(node: Any) -> str:
+    """Spell a syntax tree without docstrings, equal under every version of Python.
+
+    `ast.dump` is not: versions differ in whether they print empty fields.
+    """
+    if isinstance(node, ast.AST):
+        fields = [
+            f"{name}={_dump(value)}"
+            for name, value in ast.iter_fields(node)
+            if value is not None and value != []
+        ]
+        return f"{type(node).__name__}({','.join(fields)})"
+    if isinstance(node, list):
+        return f"[{','.join(_dump(entry) for entry in node if not _is_text(entry))}]"
+    return repr(node)
+
+
+def _imported(node: ast.AST) -> list[str]:
+    """List what an import statement may name as modules; some are functions."""
+    if isinstance(node, ast.Import):
+        names = [alias.name for alias in node.names]
+    elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
+        names = [node.module, *(f"{node.module}.{alias.name}" for alias in node.names)]
+    else:
+        return []
+    return [name for name in names if name.split(".")[0] == PACKAGE.name]
+
+
+def _is_text(node: Any) -> bool:
+    """Tell docstrings, of modules to attributes, from statements that do something."""
+    return (
+        isinstance(node, ast.Expr)
+        and isinstance(node.value, ast.Constant)
+        and isinstance(node.value.value, str)
+    )
+
+
+def canonical(value: Any) -> str:
+    """Return JSON that is equal for equal values: sorted keys, no spaces, ASCII."""
+    return json.dumps(value, sort_keys=True, separators=(",", ":"), allow_nan=False)
+
+
+def canonical_sha256(value: Any) -> str:
+    """Return the SHA-256 of `canonical(value)`, hexadecimal."""
+    return hashlib.sha256(canonical(value).encode()).hexdigest()
+
+
+def file_sha256(path: Path) -> str:
+    """Return the SHA-256 of the content of a file, hexadecimal."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def key(stage: str, spec: Mapping[str, Any], code: str, inputs: Mapping[str, str]) -> str:
+    """Return a digest of all that determines the result of a job.
+
+    Args:
+        stage: Name of the stage.
+        spec: Its specification.
+        code: Digest of its code.
+        inputs: Name and SHA-256 of each input.
+    """
+    return canonical_sha256([stage, spec, code, [[name, inputs[name]] for name in inputs]])
+
+
+def record(
+    stage: str,
+    spec: Mapping[str, Any],
+    code: str,
+    code_modules: Mapping[str, str],
+    inputs: Mapping[str, Path],
+    outputs: Mapping[str, Path],
+) -> dict[str, Any]:
+    """Describe a finished job by what determines its result, and by the result.
+
+    Args:
+        stage: Name of the stage.
+        spec: Its specification.
+        code: Digest of its code, as the rule computed it.
+        code_modules: The modules behind the digest, see `modules`.
+        inputs: What it read.
+        outputs: What it wrote.
+
+    Returns:
+        The content of `provenance.json`. Its `key` is a digest of all that determines the result.
+    """
+    read = [
+        {"name": name, "path": path.as_posix(), "sha256": file_sha256(path)}
+        for name, path in inputs.items()
+    ]
+    wrote = [
+        {
+            "name": name,
+            "path": path.as_posix(),
+            "sha256": file_sha256(path),
+            "bytes": path.stat().st_size,
+        }
+        for name, path in sorted(outputs.items())
+    ]
+    return {
+        "schema": SCHEMA,
+        "stage": stage,
+        "key": key(stage, spec, code, {entry["name"]: entry["sha256"] for entry in read}),
+        "spec": dict(spec),
+        "spec_sha256": canonical_sha256(spec),
+        "code": code,
+        "modules": dict(code_modules),
+        "inputs": read,
+        "outputs": wrote,
+    }
+
+
+def circumstances(start: str, end: str, seconds: float) -> dict[str, Any]:
+    """Describe where and when this process ran; equal runs differ in it.
+
+    Args:
+        start: When the job began, ISO 8601.
+        end: When it was done.
+        seconds: How long it took.
+    """
+    usage = resource.getrusage(resource.RUSAGE_SELF)
+    scale = 1 if sys.platform == "darwin" else 1024  # bytes there, KiB elsewhere
+    return {
+        "schema": SCHEMA,
+        "commit": _git("rev-parse", "HEAD"),
+        "dirty": None if (changes := _git("status", "--porcelain")) is None else bool(changes),
+        "python": platform.python_version(),
+        "versions": {name: _version(name) for name in VERSIONS},
+        "host": platform.node(),
+        "platform": platform.platform(),
+        "threads": os.environ.get("OMP_NUM_THREADS"),
+        "slurm_job": os.environ.get("SLURM_JOB_ID"),
+        "start": start,
+        "end": end,
+        "seconds": round(seconds, 3),
+        "cpu_seconds": round(usage.ru_utime + usage.ru_stime, 3),
+        "peak_rss_bytes": usage.ru_maxrss * scale,
+    }
+
+
+def _git(*arguments: str) -> str | None:
+    """Ask git about the repository of this file; None where there is none."""
+    try:
+        done = subprocess.run(
+            ["git", "-C", str(PACKAGE), *arguments],
+            capture_output=True,
+            text=True,
+            timeout=30,
+            check=True,
+        )
+    except (OSError, subprocess.SubprocessError):
+        return None
+    return done.stdout.strip()
+
+
+def _version(package: str) -> str | None:
+    try:
+        return importlib.metadata.version(package)
+    except importlib.metadata.PackageNotFoundError:
+        return None
+
+
+def write_json(value: Any, path: Path) -> None:
+    """Write a record for people and programs, at once or not at all."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    draft = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+    draft.write_text(json.dumps(value, indent=2, sort_keys=True, allow_nan=False) + "\n")
+    draft.replace(path)

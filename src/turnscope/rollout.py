@@ -1,0 +1,186 @@
+"""The one loop that plays episodes: for base sampling, training, matched states, continuations."""
+
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack, closing
+from dataclasses import dataclass, field
+
+from turnscope import draws
+from turnscope.types import (
+    Action,
+    Budget,
+    Environment,
+    Episode,
+    Policy,
+    Seat,
+    StopReason,
+    Task,
+    Turn,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Start:
+    """Where one episode begins, and how long it may go on."""
+
+    task: Task
+    sample: int
+    """Number of the attempt at this task."""
+    seed: int
+    """Seed of the environment's noise."""
+    budget: Budget
+    """Limits, counted from the first turn of the prefix."""
+    prefix: tuple[Turn, ...] = ()
+    """Turns to replay before the policy acts; they are part of the episode."""
+    branch: int | None = None
+    """Seed of the noise after the prefix; None goes on under `seed`."""
+
+
+def rollout(
+    make_environment: Callable[[], Environment],
+    starts: Sequence[Start],
+    policy: Policy,
+    stream: int = 0,
+) -> list[Episode]:
+    """Play one episode from each start, in lock-step.
+
+    Every round asks the policy once, for all unfinished episodes, so that a sampler always sees
+    the widest batch. An environment that raises ends its own episode and no other: that failure
+    is data. A policy that raises ends the call: that failure is a broken job.
+
+    Args:
+        make_environment: Makes one environment; called once for each start.
+        starts: Where the episodes begin.
+        policy: Acts.
+        stream: Names the policy's draws: equal streams give equal episodes, different streams
+            give independent actions under the same noise of the environment.
+
+    Returns:
+        One episode for each start, in the same order.
+
+    Raises:
+        ValueError: A prefix does not lead to the states it records.
+    """
+    with ExitStack() as stack:
+        games = [_Game(start, stack.enter_context(closing(make_environment()))) for start in starts]
+        for game in games:
+            game.begin()
+        seats = [game.seat(stream) for game in games]
+        conversation = policy.begin(seats)
+        rows = [row for row, game in enumerate(games) if game.stop is None]
+        while rows:
+            for row in rows:
+                seats[row].turns_left = games[row].turns_left
+            actions = conversation.act(
+                rows, [games[row].told() for row in rows], [games[row].limit() for row in rows]
+            )
+            for row, action in zip(rows, actions, strict=True):
+                games[row].play(action)
+            rows = [row for row in rows if games[row].stop is None]
+    return [game.episode() for game in games]
+
+
+@dataclass(slots=True)
+class _Game:
+    """One episode while it is played."""
+
+    start: Start
+    environment: Environment
+    turns: list[Turn] = field(default_factory=list)
+    tokens: int = 0
+    observation: str = ""
+    state_key: str = ""
+    stop: StopReason | None = None
+    error: str | None = None
+
+    @property
+    def turns_left(self) -> int:
+        return self.start.budget.turns - len(self.turns)
+
+    def begin(self) -> None:
+        """Enter the initial state and replay the prefix."""
+        try:
+            self.observation = self.environment.reset(self.start.task, self.start.seed)
+            self.state_key = self.environment.state_key()
+        except Exception as failure:  # noqa: BLE001 - whatever an environment raises is data
+            self._fail(failure)
+            return
+        for turn in self.start.prefix:
+            if turn.state_key != self.state_key:
+                raise ValueError(
+                    f"task {self.start.task.task_id}: replay of turn {len(self.turns)} reached "
+                    f"state {self.state_key!r}, recorded was {turn.state_key!r}"
+                )
+            self.play(Action(turn.action, turn.context_ids, turn.action_ids, turn.logprobs))
+        if self.start.branch is not None:
+            self.environment.reseed(self.start.branch)
+
+    def seat(self, stream: int) -> Seat:
+        """Describe the place of this episode to the policy."""
+        named = self.start.seed if self.start.branch is None else self.start.branch
+        return Seat(
+            self.start.task,
+            self.environment,
+            draws.mix(named, stream),
+            self.turns_left,
+            list(self.turns),
+        )
+
+    def told(self) -> str:
+        """Return the observation as the policy gets it."""
+        if not self.start.budget.told:
+            return self.observation
+        return f"{self.observation}\nturns left {self.turns_left}"
+
+    def limit(self) -> int:
+        """Return how many tokens the policy may sample in this turn."""
+        budget = self.start.budget
+        if budget.tokens is None:
+            return budget.turn_tokens
+        return min(budget.turn_tokens, budget.tokens - self.tokens)
+
+    def play(self, action: Action) -> None:
+        """Apply one action and decide whether the episode is over."""
+        try:
+            step = self.environment.step(action.text)
+            key = self.environment.state_key()
+        except Exception as failure:  # noqa: BLE001 - whatever an environment raises is data
+            self._fail(failure)
+            return
+        self.turns.append(
+            Turn(
+                self.observation,
+                self.state_key,
+                action.text,
+                step.reward,
+                step.valid,
+                action.context_ids,
+                action.action_ids,
+                action.logprobs,
+            )
+        )
+        self.tokens += len(action.action_ids)
+        self.observation, self.state_key = step.observation, key
+        budget = self.start.budget
+        if step.terminated:
+            self.stop = StopReason.SUCCESS if step.success else StopReason.FAILURE
+        elif self.turns_left <= 0:
+            self.stop = StopReason.BUDGET
+        elif budget.tokens is not None and self.tokens >= budget.tokens:
+            self.stop = StopReason.TOKENS
+
+    def _fail(self, failure: Exception) -> None:
+        self.stop = StopReason.ERROR
+        self.error = " ".join(f"{type(failure).__name__}: {failure}".split())[:500]
+
+    def episode(self) -> Episode:
+        """Return what was played."""
+        assert self.stop is not None, "an episode ends before the rollout returns"
+        return Episode(
+            self.start.task.task_id,
+            self.start.sample,
+            self.turns,
+            self.stop,
+            "" if self.error else self.observation,
+            "" if self.error else self.state_key,
+            self.error,
+        )

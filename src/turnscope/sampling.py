@@ -1,0 +1,94 @@
+"""Play many episodes of one policy into tables, batch by batch, so that memory holds one batch."""
+
+import logging
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+
+from turnscope import draws, tables
+from turnscope.rollout import Start, rollout
+from turnscope.types import Budget, Environment, Episode, Policy, Task
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """Which episodes are played."""
+
+    environment: Callable[[], Environment]
+    tasks: Sequence[Task]
+    budget: Budget
+    episodes: int
+    """n: episodes of each task."""
+    batch: int
+    """Episodes played side by side."""
+    seed: int
+    """Seed of the study."""
+    who: dict[str, str]
+    """`env`, `model` and `policy`."""
+
+
+def subset(tasks: Sequence[Task], number: int | None) -> list[Task]:
+    """Choose some tasks evenly from all, so that strata keep their shares.
+
+    Args:
+        tasks: All tasks, strata in turn or one after the other.
+        number: How many; None or more than there are is all.
+    """
+    if number is None or number >= len(tasks):
+        return list(tasks)
+    return [tasks[place * len(tasks) // number] for place in range(number)]
+
+
+def starts(plan: Plan) -> list[Start]:
+    """List where the episodes begin.
+
+    Policies of one study meet the same noise of the environment in the same attempt at a task,
+    which makes their comparison sharper; their own draws are independent, see `stream`.
+    """
+    return [
+        Start(
+            task,
+            sample,
+            draws.seed("sample", plan.seed, plan.who["env"], task.task_id, sample),
+            plan.budget,
+        )
+        for task in plan.tasks
+        for sample in range(plan.episodes)
+    ]
+
+
+def stream(plan: Plan) -> int:
+    """Name the draws of the policy: other policies and other budgets draw independently."""
+    budget = plan.budget
+    return draws.seed(plan.who["model"], plan.who["policy"], budget.turns, int(budget.told))
+
+
+def batches(plan: Plan, policy: Policy) -> Iterator[list[Episode]]:
+    """Play the episodes, one batch at a time, in order of task and attempt."""
+    everything, named = starts(plan), stream(plan)
+    for at in range(0, len(everything), plan.batch):
+        yield rollout(plan.environment, everything[at : at + plan.batch], policy, named)
+        log.info("played %d of %d episodes", min(at + plan.batch, len(everything)), len(everything))
+
+
+def write(plan: Plan, policy: Policy, episodes: Path, turns: Path) -> None:
+    """Play the episodes and write both tables.
+
+    Args:
+        plan: Which.
+        policy: Acts.
+        episodes: Parquet file of table `episodes`.
+        turns: Parquet file of table `turns`.
+    """
+    with ExitStack() as stack:
+        heads = stack.enter_context(tables.writer(episodes, "episodes"))
+        bodies = stack.enter_context(tables.writer(turns, "turns"))
+        for batch in batches(plan, policy):
+            head, body = tables.from_episodes(
+                batch, budget=plan.budget.turns, told=plan.budget.told, **plan.who
+            )
+            heads(head)
+            bodies(body)

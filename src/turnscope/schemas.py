@@ -1,0 +1,150 @@
+"""The columns of every table of the study, each with its unit and range.
+
+`docs/tables.md` is generated from this module. Missing is null, never 0 or an empty string, and a
+column refuses nulls unless it says when they occur.
+"""
+
+import pyarrow as pa
+
+
+def column(name: str, kind: pa.DataType, about: str, *, null: bool = False) -> pa.Field:
+    """Declare a column; `about` goes to the documentation, with unit and range."""
+    return pa.field(name, kind, nullable=null, metadata={"about": about})
+
+
+INTS, FLOATS = pa.list_(pa.int32()), pa.list_(pa.float32())
+WHO = [
+    column("env", pa.string(), "environment"),
+    column("model", pa.string(), "model that all policies of the comparison start from"),
+    column("policy", pa.string(), "`base`, or arm and training seed as `grpo-s0`"),
+]
+EPISODE = [
+    *WHO,
+    column("task_id", pa.string(), "task, see tasks"),
+    column("sample", pa.int32(), "number of the attempt at this task, from 0"),
+]
+
+TASKS = pa.schema(
+    [
+        column("env", pa.string(), "environment"),
+        column("task_id", pa.string(), "unique within the environment"),
+        column("split", pa.string(), "`train` or `test`"),
+        column("stratum", pa.string(), "the bootstrap resamples tasks within it"),
+        column("cluster", pa.string(), "common source of several tasks; else the task itself"),
+        column("payload", pa.string(), "the problem, JSON with sorted keys"),
+        column("min_turns", pa.int32(), "fewest turns to solve it; null when unknown", null=True),
+        column(
+            "bound",
+            pa.list_(pa.float64()),
+            "highest success probability of any policy within T = 1, 2, ..., T_max turns; "
+            "null when unknown",
+            null=True,
+        ),
+    ]
+)
+EPISODES = pa.schema(
+    [
+        *EPISODE,
+        column("budget", pa.int32(), "T under which it was played, turns"),
+        column("told", pa.bool_(), "whether the policy was shown the turns left"),
+        column("turns", pa.int32(), "actions taken, turns"),
+        column("tokens", pa.int32(), "tokens sampled by the policy"),
+        column("reward", pa.float64(), "sum of the rewards of its turns"),
+        column("success", pa.bool_(), "solved; null when the environment failed", null=True),
+        column("stop", pa.string(), "`success`, `failure`, `budget`, `tokens` or `error`"),
+        column("final_observation", pa.string(), "what the environment said last"),
+        column("final_state_key", pa.string(), "hidden state at the end"),
+        column("error", pa.string(), "how the environment failed; null if it did not", null=True),
+    ]
+)
+TURNS = pa.schema(
+    [
+        *EPISODE,
+        column("turn", pa.int32(), "number of the turn, from 0"),
+        column("state_key", pa.string(), "hidden state before the action"),
+        column("observation", pa.string(), "what the policy was told before the action"),
+        column("action", pa.string(), "what the policy said"),
+        column("valid", pa.bool_(), "whether the environment could parse the action"),
+        column("reward", pa.float64(), "payment for this turn alone"),
+        column("context_ids", INTS, "tokens fed since the previous action; empty without a model"),
+        column("action_ids", INTS, "tokens sampled; empty without a model"),
+        column("logprobs", FLOATS, "log-probability of each sampled token at temperature 1, nats"),
+    ]
+)
+TRAINING = pa.schema(
+    [
+        *WHO,
+        column("step", pa.int32(), "optimiser steps done, from 1"),
+        column("name", pa.string(), "what was measured, see training curves"),
+        column("value", pa.float64(), "its value at that step; null if undefined", null=True),
+    ]
+)
+ESTIMATES = pa.schema(
+    [
+        column("metric", pa.string(), "what is estimated, see metrics"),
+        column("env", pa.string(), "environment"),
+        column("model", pa.string(), "model that all policies of the comparison start from"),
+        column(
+            "policy", pa.string(), "`base`, one training seed `grpo-s0`, or an arm's mean `grpo`"
+        ),
+        column(
+            "against",
+            pa.string(),
+            "policy that is subtracted, task by task; null if the value is no difference",
+            null=True,
+        ),
+        column("k", pa.int32(), "K of Pass@(K,T), episodes; null if it has none", null=True),
+        column("t", pa.int32(), "T of Pass@(K,T), turns; null if it has none", null=True),
+        column(
+            "value", pa.float64(), "the estimate; null where undefined, as for k > n", null=True
+        ),
+        column("low", pa.float64(), "lower end of the pointwise 95% interval", null=True),
+        column("high", pa.float64(), "upper end of the pointwise 95% interval", null=True),
+        column("band_t_low", pa.float64(), "lower end of the 95% band over all T", null=True),
+        column("band_t_high", pa.float64(), "upper end of the 95% band over all T", null=True),
+        column("band_k_low", pa.float64(), "lower end of the 95% band over all k", null=True),
+        column("band_k_high", pa.float64(), "upper end of the 95% band over all k", null=True),
+        column("p_value", pa.float64(), "two-sided p-value of `value` = 0, if tested", null=True),
+        column("tasks", pa.int32(), "tasks that entered"),
+        column("samples", pa.int32(), "fewest episodes of a task that entered, per policy"),
+        column("seeds", pa.int32(), "training seeds that entered; 0 for `base` and bounds"),
+    ]
+)
+CLAIMS = pa.schema(
+    [
+        column("claim", pa.string(), "identifier, such as `C2a`"),
+        column("section", pa.string(), "section of the paper"),
+        column("text", pa.string(), "what is claimed"),
+        column("paper", pa.string(), "the paper's value"),
+        column("env", pa.string(), "environment; null for a claim that was not run", null=True),
+        column("model", pa.string(), "model; null for a claim that was not run", null=True),
+        column("policy", pa.string(), "arm; null for a claim that was not run", null=True),
+        column("statistic", pa.string(), "what `value` is"),
+        column("value", pa.float64(), "ours; null if not run", null=True),
+        column("low", pa.float64(), "lower end of its interval", null=True),
+        column("high", pa.float64(), "upper end of its interval", null=True),
+        column(
+            "null_value",
+            pa.float64(),
+            "value without any effect, if an artefact can fake it",
+            null=True,
+        ),
+        column("rule", pa.string(), "when the claim holds; fixed before the data were seen"),
+        column(
+            "verdict",
+            pa.string(),
+            "`reproduced`, `holds`, `contradicted`, `inconclusive` or `not run`",
+        ),
+        column(
+            "detail", pa.string(), "numbers behind the verdict, in words; power if inconclusive"
+        ),
+    ]
+)
+TABLES = {
+    "tasks": TASKS,
+    "episodes": EPISODES,
+    "turns": TURNS,
+    "training": TRAINING,
+    "estimates": ESTIMATES,
+    "claims": CLAIMS,
+}

@@ -1,0 +1,162 @@
+"""What all stages share: the command line, the log, and the records beside the artifacts.
+
+A stage is a module with `run(spec, inputs, outputs)`. The rule of the same name calls it, and so
+can a person::
+
+    python -m turnscope.stages.NAME --spec JSON --input NAME=PATH ... --output NAME=PATH ...
+
+The output called `provenance` belongs to the job itself. It is written last, so an artifact with
+it is complete. `provenance.json` speaks for all files of its folder; `NAME.provenance.json` speaks
+for the declared outputs in a folder that several jobs share.
+"""
+
+import argparse
+import json
+import logging
+import shutil
+import sys
+import time
+from collections.abc import Callable, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from turnscope import provenance
+
+log = logging.getLogger(__name__)
+
+SCRATCH = ".scratch"
+"""Folder in an artifact's folder that outlives a killed job and is removed after a finished one."""
+
+Run = Callable[[dict[str, Any], dict[str, Path], dict[str, Path]], None]
+
+
+def main(run: Run) -> None:
+    """Run a stage with the arguments of the command line and exit.
+
+    Args:
+        run: The stage: its specification, inputs and outputs in, files out. It may rely on the
+            folders of the outputs being there.
+    """
+    sys.exit(execute(run, Path(run.__code__.co_filename).stem, sys.argv[1:]))
+
+
+def execute(run: Run, stage: str, arguments: Sequence[str]) -> int:
+    """Run a stage; return the exit code. The last line of the log says what went wrong."""
+    logging.basicConfig(
+        stream=sys.stderr,
+        level=logging.INFO,
+        format="%(asctime)s %(levelname)s %(name)s: %(message)s",
+        force=True,
+    )
+    try:
+        _execute(run, stage, _parse(arguments))
+    except Exception as error:  # noqa: BLE001 - this is the end of the process; all is reported
+        log.error("the job failed", exc_info=True)
+        kind = "" if isinstance(error, ValueError) else f"{type(error).__name__}: "
+        print(f"error: {kind}{error}", file=sys.stderr)  # noqa: T201 - the last line of the log
+        return 1
+    return 0
+
+
+def every(files: dict[str, Path], name: str) -> list[Path]:
+    """List the files that were given under one name, in the order given.
+
+    Args:
+        files: Inputs of a stage. Several files of one name are called `name.0`, `name.1`, ...
+        name: The name.
+    """
+    return [path for key, path in files.items() if key.split(".")[0] == name]
+
+
+def folder(outputs: dict[str, Path]) -> Path:
+    """Return the folder that is the artifact, for stages whose output is more than tables."""
+    return outputs["provenance"].parent
+
+
+def scratch(outputs: dict[str, Path]) -> Path:
+    """Return a folder for what a killed job wants to find again; removed once the job is done."""
+    return folder(outputs) / SCRATCH
+
+
+def _parse(arguments: Sequence[str]) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(allow_abbrev=False)
+    parser.add_argument("--spec", type=json.loads, required=True, help="options, a JSON object")
+    parser.add_argument(
+        "--code",
+        nargs="+",
+        default=[""],
+        metavar=("DIGEST", "MODULE"),
+        help="digest of the code that is expected to run, and the modules that it starts from; "
+        "the stage alone by default",
+    )
+    parser.add_argument("--input", nargs="*", default=[], metavar="NAME=PATH [PATH ...]")
+    parser.add_argument("--output", nargs="+", required=True, metavar="NAME=PATH")
+    return parser.parse_args(arguments)
+
+
+def _files(words: Sequence[str]) -> dict[str, Path]:
+    """Read `a=1 b=2 3 c=` as a is 1, b.0 and b.1 are 2 and 3, and there is no c."""
+    groups: dict[str, list[Path]] = {}
+    paths: list[Path] | None = None
+    for word in words:
+        name, equals, rest = word.partition("=")
+        if equals:
+            paths = groups.setdefault(name, [])
+        elif paths is None:
+            raise ValueError(f"{word!r} has no name; write NAME={word}")
+        if path := rest if equals else word:
+            paths.append(Path(path))
+    return {
+        name if len(paths) == 1 else f"{name}.{number}": path
+        for name, paths in groups.items()
+        for number, path in enumerate(paths)
+    }
+
+
+def _execute(run: Run, stage: str, options: argparse.Namespace) -> None:
+    inputs, outputs = _files(options.input), _files(options.output)
+    if "provenance" not in outputs:
+        raise ValueError("no output is called provenance; every job needs one")
+    mark = outputs.pop("provenance")
+    planned, *names = options.code
+    names = names or [f"stages.{stage}"]
+    modules, code = provenance.modules(names), provenance.digest(names)
+    if planned and planned != code:
+        log.warning("the code changed since the job was planned: %s, now %s", planned, code)
+    for path in (mark, *outputs.values()):
+        path.parent.mkdir(parents=True, exist_ok=True)
+    start, clock = datetime.now(UTC), time.perf_counter()
+    log.info("%s: start", stage)
+    run(options.spec, inputs, outputs)
+    seconds = time.perf_counter() - clock
+    for name, path in outputs.items():
+        if not path.is_file():
+            raise ValueError(f"stage {stage} did not write its output {name}: {path}")
+    # `provenance.json` -> `run.json`, `pass_at_k.provenance.json` -> `pass_at_k.run.json`
+    diary = mark.with_name(mark.name.removesuffix("provenance.json") + "run.json")
+    if mark.name == "provenance.json":
+        outputs |= _others(mark.parent, {*outputs.values(), mark, diary})
+    record = provenance.record(stage, options.spec, code, modules, inputs, outputs)
+    provenance.write_json(
+        provenance.circumstances(
+            start.isoformat(timespec="seconds"),
+            datetime.now(UTC).isoformat(timespec="seconds"),
+            seconds,
+        ),
+        diary,
+    )
+    provenance.write_json(record, mark)
+    shutil.rmtree(mark.parent / SCRATCH, ignore_errors=True)
+    log.info("%s: done in %.1f s", stage, seconds)
+
+
+def _others(folder: Path, known: set[Path]) -> dict[str, Path]:
+    """Name the files of a folder that were not declared; hidden ones are scratch."""
+    return {
+        path.relative_to(folder).as_posix(): path
+        for path in sorted(folder.rglob("*"))
+        if path.is_file()
+        and path not in known
+        and not any(part.startswith(".") for part in path.relative_to(folder).parts)
+    }

@@ -1,0 +1,25 @@
+"""Estimate one metric of all policies in one environment.
+
+spec: `env`, `model`, `metric`, `settings` (fields of `turnscope.metrics.Settings`).
+inputs: `tasks`, `episodes` (of all policies and conditions). outputs: `estimates`.
+"""
+
+from pathlib import Path
+from typing import Any
+
+from turnscope import registry, tables
+from turnscope.metrics import Settings
+from turnscope.stages import _job
+
+
+def run(spec: dict[str, Any], inputs: dict[str, Path], outputs: dict[str, Path]) -> None:
+    """Write table `estimates`."""
+    metric = registry.load("metrics", spec["metric"])
+    tasks = tables.read(inputs["tasks"], "tasks")
+    episodes = tables.read_all(_job.every(inputs, "episodes"), "episodes")
+    rows = metric.estimate(tasks, episodes, Settings(**spec["settings"]))
+    tables.write(tables.conform(rows, "estimates"), outputs["estimates"], "estimates")
+
+
+if __name__ == "__main__":
+    _job.main(run)

@@ -1,0 +1,26 @@
+"""Draw one figure.
+
+spec: `figure`, `k` (the K at which depth is studied).
+inputs: `estimates` and `training`, none or more of each. outputs: `pdf`, `svg`, `png`, `csv`.
+"""
+
+from pathlib import Path
+from typing import Any
+
+from turnscope import registry, tables
+from turnscope.figures import _style
+from turnscope.stages import _job
+
+
+def run(spec: dict[str, Any], inputs: dict[str, Path], outputs: dict[str, Path]) -> None:
+    """Write the figure, and beside it the numbers that it shows."""
+    figure = registry.load("figures", spec["figure"])
+    estimates, training = (
+        tables.read_all(_job.every(inputs, name), name) for name in ("estimates", "training")
+    )
+    shown = figure.data(estimates, training, k=spec["k"])
+    _style.save(figure.plot(shown), shown, outputs.values())
+
+
+if __name__ == "__main__":
+    _job.main(run)

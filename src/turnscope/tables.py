@@ -1,0 +1,194 @@
+"""The only code that reads or writes the Parquet tables of the study, see `turnscope.schemas`.
+
+Equal runs give equal bytes: no clock, host or path is stored.
+"""
+
+import json
+import os
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from turnscope.schemas import TABLES, TURNS
+from turnscope.types import Episode, Task
+
+ROWS_PER_GROUP = 1 << 16
+
+
+def conform(rows: pd.DataFrame | list[dict[str, Any]], table: str) -> pa.Table:
+    """Turn rows into a table of the declared schema.
+
+    Args:
+        rows: A frame or a list of records; columns that may be null can be left out.
+        table: A key of `TABLES`.
+
+    Returns:
+        The table, columns in declared order.
+
+    Raises:
+        ValueError: A column is unknown, missing, ill-typed, or null where it must not be.
+    """
+    schema = TABLES[table]
+    frame = rows if isinstance(rows, pd.DataFrame) else pd.DataFrame(rows, dtype=object)
+    unknown = sorted(set(frame.columns) - set(schema.names))
+    if unknown:
+        raise ValueError(f"table {table}: unknown columns {unknown}; known: {schema.names}")
+    arrays = []
+    for declared in schema:
+        if declared.name in frame.columns:
+            try:
+                array = pa.Array.from_pandas(frame[declared.name], type=declared.type)
+            except (pa.ArrowInvalid, pa.ArrowTypeError) as error:
+                raise ValueError(f"table {table}, column {declared.name}: {error}") from error
+            if isinstance(array, pa.ChunkedArray):
+                array = array.combine_chunks()
+        elif declared.nullable:
+            array = pa.nulls(len(frame), declared.type)
+        else:
+            raise ValueError(f"table {table}: column {declared.name} is missing")
+        if array.null_count and not declared.nullable:
+            raise ValueError(f"table {table}, column {declared.name}: {array.null_count} nulls")
+        arrays.append(array)
+    return pa.Table.from_arrays(arrays, schema=schema)
+
+
+@contextmanager
+def replacing(path: Path) -> Iterator[Path]:
+    """Yield a temporary path that becomes `path` at the end, at once or not at all."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    draft = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+    try:
+        yield draft
+        draft.replace(path)
+    finally:
+        draft.unlink(missing_ok=True)
+
+
+@contextmanager
+def writer(path: Path, table: str) -> Iterator[Callable[[pa.Table], None]]:
+    """Write a table in parts, so that memory holds one at a time.
+
+    Args:
+        path: Parquet file; replaced at once at the end, or not at all.
+        table: A key of `TABLES`.
+
+    Yields:
+        A function that appends a result of `conform` and refuses any other schema.
+    """
+    schema = TABLES[table].with_metadata({"turnscope.table": table})
+
+    def append(part: pa.Table) -> None:
+        if not part.schema.equals(schema):
+            raise ValueError(f"{path}: not a table of {table}")
+        file.write_table(part.replace_schema_metadata(schema.metadata), ROWS_PER_GROUP)
+
+    with replacing(path) as draft, pq.ParquetWriter(draft, schema, compression="zstd") as file:
+        yield append
+
+
+def write(rows: pa.Table, path: Path, table: str) -> None:
+    """Write a result of `conform`; the file is replaced at once or not at all."""
+    with writer(path, table) as append:
+        append(rows)
+
+
+def read(path: Path, table: str, columns: list[str] | None = None) -> pd.DataFrame:
+    """Read a table as a frame.
+
+    Args:
+        path: Parquet file.
+        table: A key of `TABLES`.
+        columns: Which columns; all by default.
+
+    Returns:
+        One row for each row of the table; integers and booleans that may be
+        null come as pandas' nullable kinds.
+
+    Raises:
+        ValueError: The file is not a table of this schema.
+    """
+    try:
+        file = pq.ParquetFile(path)
+    except pa.ArrowInvalid as error:
+        raise ValueError(f"{path}: not a readable Parquet file: {error}") from error
+    with file:
+        if not file.schema_arrow.equals(TABLES[table]):
+            raise ValueError(f"{path}: not a table of {table}; was it written by another version?")
+        content = file.read(columns=columns)
+    frame = content.to_pandas()
+    kinds = {pa.int32(): pd.Int32Dtype(), pa.bool_(): pd.BooleanDtype()}
+    for field in content.schema:
+        if field.nullable and field.type in kinds:
+            frame[field.name] = content[field.name].to_pandas(types_mapper=kinds.get)
+    return frame
+
+
+def read_all(paths: Iterable[Path], table: str) -> pd.DataFrame:
+    """Read several files of one table as one frame; no file gives a frame without rows."""
+    frames = [read(path, table) for path in paths]
+    if not frames:
+        return TABLES[table].empty_table().to_pandas()
+    return pd.concat(frames, ignore_index=True)
+
+
+def from_episodes(
+    episodes: Iterable[Episode], *, budget: int, told: bool, **who: str
+) -> tuple[pa.Table, pa.Table]:
+    """Lay episodes out as rows.
+
+    Args:
+        episodes: What a rollout returned.
+        budget: T under which they were played, turns.
+        told: Whether the policy was shown the turns left.
+        who: `env`, `model` and `policy`.
+
+    Returns:
+        Tables of `episodes` and `turns`.
+    """
+    heads, turns = [], []
+    for episode in episodes:
+        key = who | {"task_id": episode.task_id, "sample": episode.sample}
+        heads.append(
+            key
+            | {
+                "budget": budget,
+                "told": told,
+                "turns": len(episode.turns),
+                "tokens": sum(len(turn.action_ids) for turn in episode.turns),
+                "reward": float(sum(turn.reward for turn in episode.turns)),
+                "success": episode.success,
+                "stop": str(episode.stop),
+                "final_observation": episode.final_observation,
+                "final_state_key": episode.final_state_key,
+                "error": episode.error,
+            }
+        )
+        turns += [
+            key
+            | {
+                "turn": number,
+                **{name: getattr(turn, name) for name in TURNS.names if hasattr(turn, name)},
+            }
+            for number, turn in enumerate(episode.turns)
+        ]
+    return conform(heads, "episodes"), conform(turns, "turns")
+
+
+def to_tasks(frame: pd.DataFrame) -> list[Task]:
+    """Read rows of `tasks` back as tasks."""
+    return [
+        Task(
+            row.task_id,
+            row.split,
+            row.stratum,
+            row.cluster,
+            json.loads(row.payload),
+            None if pd.isna(row.min_turns) else int(row.min_turns),
+        )
+        for row in frame.itertuples()
+    ]

@@ -1,0 +1,90 @@
+import numpy as np
+import pandas as pd
+import pytest
+from matplotlib.colors import to_hex
+
+from tests.figures import synthetic
+from turnscope.figures import _style, pass_at_k, pass_at_t
+
+NONE = synthetic.training(seeds=1, steps=1)
+
+
+def curves(ax, colour):
+    """Return y of the thick lines of a colour."""
+    lines = [line for line in ax.lines if to_hex(line.get_color()) == colour]
+    return [np.asarray(line.get_ydata(), float) for line in lines if line.get_linewidth() > 1]
+
+
+def test_breadth_shows_the_largest_budget_of_each_environment():
+    small, large = (synthetic.estimates(envs=(e,), t_max=t) for e, t in (("sql", 6), ("lake", 12)))
+    frame = pass_at_k.data(pd.concat([large, small]), NONE, k=8)
+    assert frame.groupby("env")["t"].unique().map(list).to_dict() == {"lake": [12], "sql": [6]}
+    assert set(frame["k"]) == set(synthetic.KS)
+
+
+def test_breadth_leaves_out_k_beyond_the_episodes():
+    estimates = synthetic.estimates().copy()
+    estimates.loc[estimates["k"] == 16, "value"] = np.nan
+    assert pass_at_k.data(estimates, NONE, k=8)["k"].max() == 8
+
+
+def test_the_bands_of_the_lead_hold_over_what_runs_along_the_axis():
+    estimates = synthetic.estimates()
+    cell = (estimates["policy"] == "grpo") & (estimates["against"] == "base")
+    cell &= (estimates["metric"] == "pass_at_k") & (estimates["k"] == 8) & (estimates["t"] == 12)
+    row = estimates.loc[cell].iloc[0]
+    for module, band in ((pass_at_k, "band_k"), (pass_at_t, "band_t")):
+        frame = module.data(estimates, NONE, k=8)
+        shown = frame.query("policy == 'grpo' and against == 'base' and k == 8 and t == 12")
+        assert shown["band_low"].item() == row[f"{band}_low"]
+        assert shown["band_high"].item() == row[f"{band}_high"]
+
+
+@pytest.mark.parametrize("module", [pass_at_k, pass_at_t])
+def test_the_thick_lines_are_the_estimates(module):
+    frame = module.data(synthetic.estimates(), NONE, k=8)
+    above, below = module.plot(frame).axes[:2]
+    levels = frame[(frame["metric"] == "pass_at_k") & frame["against"].isna()]
+    leads = frame[(frame["metric"] == "pass_at_k") & (frame["against"] == "base")]
+    for ax, rows, policy in (
+        (above, levels, "base"),
+        (above, levels, "grpo"),
+        (below, leads, "grpo"),
+    ):
+        colour = _style.looks(frame)[policy].colour
+        expected = rows.loc[rows["policy"] == policy, "value"].to_numpy(float)
+        assert any(np.array_equal(y, expected) for y in curves(ax, colour))
+
+
+def test_depth_shows_one_k_only():
+    estimates = synthetic.estimates()
+    frame = pass_at_t.data(estimates, NONE, k=4)
+    assert set(frame["k"]) == {4}
+    assert set(frame["metric"]) == {"pass_at_k", "bound", "crossover"}
+    with pytest.raises(ValueError, match="k=5"):
+        pass_at_t.data(estimates, NONE, k=5)
+
+
+def test_depth_without_a_bound_shows_no_headroom():
+    estimates = synthetic.estimates()
+    figure = pass_at_t.plot(
+        pass_at_t.data(estimates.loc[estimates["metric"] != "bound"], NONE, k=8)
+    )
+    labels = [text.get_text() for text in figure.legends[0].get_texts()]
+    assert labels == ["base", "grpo", "single training seed"]
+
+
+@pytest.mark.parametrize(
+    ("value", "low", "high", "words"),
+    [
+        (7, 5, 9, "T* = 7 [5, 9]"),
+        (7, 5, None, "T* = 7 [5, never]"),
+        (1, 1, 3, "T* = 1 [1, 3], never behind"),
+        (None, None, None, "no T*: behind at the end"),
+    ],
+)
+def test_the_crossover_is_written_where_there_is_one_arm(value, low, high, words):
+    frame = pass_at_t.data(synthetic.estimates(), NONE, k=8)
+    frame.loc[frame["metric"] == "crossover", ["value", "low", "high"]] = [value, low, high]
+    below = pass_at_t.plot(frame).axes[1]
+    assert below.get_title("right") == words

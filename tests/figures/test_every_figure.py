@@ -1,0 +1,145 @@
+import hashlib
+import os
+import string
+import subprocess
+import sys
+
+import pandas as pd
+import pytest
+from matplotlib.text import Text
+
+from tests.figures import synthetic
+from turnscope import registry, schemas
+from turnscope.figures import _style
+
+KINDS = ("csv", "pdf", "png", "svg")
+NINE = tuple(f"arm_{letter}" for letter in "abcdefghi")
+STUDIES = {
+    "one arm": {},
+    "one seed": {"seeds": 1},
+    "nine arms": {"arms": NINE, "seeds": 2},
+    "three environments": {
+        "envs": ("bfcl", "frozen_lake", "sql"),
+        "arms": ("budget_mix", "grpo", "oracle_process"),
+        "seeds": 1,
+    },
+}
+
+
+@pytest.fixture(params=registry.names("figures"))
+def module(request):
+    return registry.load("figures", request.param)
+
+
+def drawn(module, **study):
+    return module.data(synthetic.estimates(**study), synthetic.training(**study), k=8)
+
+
+def texts(figure):
+    return [text for text in figure.findobj(Text) if text.get_visible() and text.get_text().strip()]
+
+
+@pytest.mark.parametrize("study", STUDIES.values(), ids=STUDIES.keys())
+def test_nothing_leaves_the_page_and_all_can_be_read(module, study):
+    figure = module.plot(drawn(module, **study))
+    figure.draw_without_rendering()
+    assert figure.get_figwidth() in (_style.SINGLE, _style.DOUBLE)
+    page = figure.bbox
+    for legend in figure.legends:
+        box = legend.get_window_extent()
+        assert box.x1 <= page.x1
+        assert box.y1 <= page.y1
+    assert min(text.get_fontsize() for text in texts(figure)) >= 7
+
+
+def test_all_policies_of_the_study_are_named(module):
+    figure = module.plot(drawn(module, arms=NINE, seeds=2))
+    figure.draw_without_rendering()
+    shown = " ".join(text.get_text().replace("\n", "") for text in texts(figure))
+    assert [arm for arm in NINE if arm not in shown] == []
+
+
+def test_without_estimates_there_is_nothing_to_draw(module):
+    estimates, training = (
+        table.empty_table().to_pandas() for table in (schemas.ESTIMATES, schemas.TRAINING)
+    )
+    with pytest.raises(ValueError, match=module.__name__.split(".")[-1]):
+        module.data(estimates, training, k=8)
+
+
+def test_missing_numbers_leave_gaps(module):
+    frame = drawn(module)
+    for column in {"low", "high", "band_low", "band_high"} & set(frame.columns):
+        frame[column] = float("nan")
+    module.plot(frame).draw_without_rendering()
+
+
+def test_the_order_of_the_rows_does_not_matter(module):
+    estimates, training = synthetic.estimates(), synthetic.training()
+    mixed = module.data(estimates.sample(frac=1, random_state=1), training[::-1], k=8)
+    pd.testing.assert_frame_equal(mixed, module.data(estimates, training, k=8))
+
+
+def test_a_caption_is_whole_and_says_how_much_data_there_is(module):
+    frame = drawn(module)
+    caption = module.caption(frame)
+    fields = {field for _, field, _, _ in string.Formatter().parse(module.CAPTION) if field}
+    assert "seeds" in fields
+    assert not set("{}") & set(caption)
+    assert "3 training seeds" in caption
+    if "tasks" in fields:
+        assert "60 test tasks" in caption
+        assert "16 episodes" in caption
+    assert "1 training seed" in module.caption(drawn(module, seeds=1)).replace("seeds", "seed")
+
+
+def test_the_table_beside_the_figure_holds_what_was_drawn(module, tmp_path):
+    frame = drawn(module)
+    path = tmp_path / "figure.csv"
+    _style.save(module.plot(frame), frame, [path])
+    again = pd.read_csv(path)
+    assert list(again.columns) == list(frame.columns)
+    assert again["value"].tolist() == pytest.approx(frame["value"].tolist(), nan_ok=True, abs=0)
+    assert module.caption(again) == module.caption(frame)
+
+
+def test_two_runs_give_equal_bytes(module, tmp_path):
+    frame = drawn(module)
+    folders = [tmp_path / "first", tmp_path / "second"]
+    for folder in folders:
+        paths = [folder / f"figure.{kind}" for kind in KINDS]
+        _style.save(module.plot(frame), frame, paths)
+    for kind in KINDS:
+        first, second = ((folder / f"figure.{kind}").read_bytes() for folder in folders)
+        assert first == second, kind
+
+
+SCRIPT = """
+import sys
+from pathlib import Path
+from tests.figures import synthetic
+from turnscope import registry
+from turnscope.figures import _style
+study = {"arms": ("grpo", "new", "other"), "seeds": 2}
+for name in registry.names("figures"):
+    module = registry.load("figures", name)
+    frame = module.data(synthetic.estimates(**study), synthetic.training(**study), k=8)
+    paths = [Path(sys.argv[1], f"{name}.{kind}") for kind in ("csv", "pdf", "png", "svg")]
+    _style.save(module.plot(frame), frame, paths)
+"""
+
+
+@pytest.mark.slow
+def test_two_processes_with_other_hash_seeds_give_equal_bytes(tmp_path):
+    digests = []
+    for number in ("1", "2"):
+        folder = tmp_path / number
+        environment = os.environ | {
+            "PYTHONHASHSEED": number,
+            "PYTHONPATH": os.pathsep.join(path for path in sys.path if path),
+        }
+        subprocess.run([sys.executable, "-c", SCRIPT, folder], check=True, env=environment)
+        files = sorted(folder.iterdir())
+        assert len(files) == len(KINDS) * len(registry.names("figures"))
+        digests.append([hashlib.sha256(file.read_bytes()).hexdigest() for file in files])
+    assert digests[0] == digests[1]

@@ -1,0 +1,47 @@
+import pytest
+from matplotlib.collections import QuadMesh
+from matplotlib.patches import Rectangle
+
+from tests.figures import synthetic
+from turnscope.figures import pass_surface
+
+NONE = synthetic.training(seeds=1, steps=1)
+
+
+def test_cells_are_hatched_where_the_band_covers_zero():
+    frame = pass_surface.data(synthetic.estimates(), NONE, k=8)
+    ax = pass_surface.plot(frame).axes[0]
+    apart = (frame["band_t_low"] > 0) | (frame["band_t_high"] < 0)
+    hatched = [patch for patch in ax.patches if isinstance(patch, Rectangle) and patch.get_hatch()]
+    assert len(hatched) == (~apart).sum()
+    ks = sorted(set(frame["k"]))
+    places = {(ks[round(p.get_y() + 0.5)], round(p.get_x() + 0.5)) for p in hatched}
+    assert places == set(zip(frame["k"][~apart], frame["t"][~apart], strict=True))
+
+
+def test_zero_has_the_middle_colour_in_all_panels():
+    frame = pass_surface.data(synthetic.estimates(arms=("gigpo", "grpo"), seeds=1), NONE, k=8)
+    meshes = [
+        child
+        for ax in pass_surface.plot(frame).axes
+        for child in ax.get_children()
+        if isinstance(child, QuadMesh)
+    ]
+    limits = {mesh.get_clim() for mesh in meshes[:2]}
+    assert len(limits) == 1
+    low, high = limits.pop()
+    assert low == -high
+    assert high == pytest.approx(frame["value"].abs().max())
+
+
+def test_an_arm_that_was_not_run_everywhere_leaves_no_empty_map():
+    frame = pass_surface.data(
+        synthetic.estimates(envs=("lake", "sql"), arms=("gigpo", "grpo"), seeds=1), NONE, k=8
+    )
+    frame = frame.loc[(frame["env"] == "lake") | (frame["policy"] == "grpo")]
+    titles = [ax.get_title("left").split() for ax in pass_surface.plot(frame).axes[:-1]]
+    assert [(title[0], title[-1]) for title in titles] == [
+        ("lake", "grpo"),
+        ("lake", "gigpo"),
+        ("sql", "grpo"),
+    ]

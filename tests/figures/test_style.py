@@ -1,0 +1,83 @@
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from matplotlib.figure import Figure
+
+from turnscope.figures import _style
+
+
+def frame_of(*policies: str) -> pd.DataFrame:
+    return pd.DataFrame({"policy": policies})
+
+
+def test_a_known_arm_keeps_its_colour_in_any_company():
+    alone = _style.looks(frame_of("base", "grpo"))
+    together = _style.looks(frame_of("base", "gigpo", "grpo", "a_new_arm", "grpo-s1"))
+    assert alone["grpo"].colour == together["grpo"].colour == together["grpo-s1"].colour
+    assert alone["base"] == together["base"]
+
+
+def test_a_new_arm_takes_a_colour_that_nothing_else_has():
+    looks = _style.looks(frame_of("base", "bound", "grpo", "gigpo", "mine", "yours"))
+    colours = [looks[name].colour for name in ("base", "bound", "grpo", "gigpo", "mine", "yours")]
+    assert len(set(colours)) == 6
+
+
+@given(st.sets(st.sampled_from([*_style.HUES, "mine", "yours", "theirs"]), min_size=1))
+def test_up_to_nine_arms_differ_in_colour_and_marker(arms):
+    looks = _style.looks(frame_of(*arms))
+    assert set(arms) <= set(looks)
+    if len(arms) <= 9:
+        assert len({looks[arm].colour for arm in arms}) == len(arms)
+        assert len({looks[arm].marker for arm in arms}) == len(arms)
+
+
+def test_seeds_are_told_from_arms():
+    frame = frame_of("base", "grpo", "grpo-s0", "budget_mix-s12", "tight-small")
+    assert _style.is_seed(frame).tolist() == [False, False, True, True, False]
+    assert [_style.arm_of(name) for name in frame["policy"]] == [
+        "base",
+        "grpo",
+        "grpo",
+        "budget_mix",
+        "tight-small",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("pairs", "expected"),
+    [
+        ([("a", "m")], (1, 1, _style.SINGLE)),
+        ([("a", "m"), ("b", "m")], (1, 2, _style.DOUBLE)),
+        ([("a", "m"), ("b", "m"), ("c", "m"), ("d", "m")], (2, 3, _style.DOUBLE)),
+        ([("a", "m"), ("a", "n")], (2, 1, _style.SINGLE)),
+        ([(e, m) for m in "mn" for e in "abcd"], (2, 4, _style.DOUBLE)),
+    ],
+)
+def test_panels_are_laid_out_a_row_for_each_model(pairs, expected):
+    assert _style.shape(pairs) == expected
+
+
+def test_numbers_are_written_with_their_noun():
+    assert _style.counted([3, 3], "training seed") == "3 training seeds"
+    assert _style.counted([1], "training seed") == "1 training seed"
+    assert _style.counted([500, 120, 500], "test task") == "120 to 500 test tasks"
+    assert _style.counted([], "episode") == "an unknown number of episodes"
+
+
+def test_an_unknown_kind_of_file_is_refused_before_anything_is_written(tmp_path):
+    paths = [tmp_path / "figure.png", tmp_path / "figure.bmp"]
+    with pytest.raises(ValueError, match="'bmp'; known: csv, pdf, png, svg"):
+        _style.save(Figure(), pd.DataFrame(), paths)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_the_callers_settings_do_not_change_a_figure():
+    import matplotlib as mpl
+
+    plot = _style.styled(lambda frame: Figure(figsize=(1, 1)))
+    with mpl.rc_context({"figure.facecolor": "red", "font.size": 30}):
+        figure = plot(pd.DataFrame())
+        assert mpl.rcParams["font.size"] == 30
+    assert figure.get_facecolor() == (1, 1, 1, 1)

@@ -1,0 +1,70 @@
+"""Small studies written out by hand."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import pandas as pd
+
+from turnscope.metrics import Settings
+
+ERROR = "error"
+SETTINGS = Settings(ks=[1, 2], k=2, shares=[0.5, 1.0], draws=200, seed=1)
+
+
+def tasks(names: Sequence[str], bound: Sequence[float] | None = None, **columns) -> pd.DataFrame:
+    """Write test tasks with the same structural bound, of one stratum."""
+    frame = pd.DataFrame(
+        {
+            "env": "lake",
+            "task_id": list(names),
+            "split": "test",
+            "stratum": "all",
+            "cluster": list(names),
+            "payload": "{}",
+            "bound": pd.Series([bound] * len(names), dtype=object),
+        }
+    )
+    return frame.assign(**columns)
+
+
+def episodes(
+    outcomes: Mapping[str, Mapping[str, Sequence[int | str | None]]],
+    budget: int = 4,
+    told: bool = False,
+) -> pd.DataFrame:
+    """Write episodes from the turn at which each was solved.
+
+    Args:
+        outcomes: By policy and task: the solve turns; None is never, `ERROR` is an environment
+            that failed.
+        budget: T under which they were played.
+        told: Whether the policy was shown it.
+    """
+    records = [
+        {
+            "env": "lake",
+            "model": "nano",
+            "policy": policy,
+            "task_id": task,
+            "sample": sample,
+            "budget": budget,
+            "told": told,
+            "turns": turn if isinstance(turn, int) else budget,
+            "success": None if turn == ERROR else turn is not None,
+        }
+        for policy, by_task in outcomes.items()
+        for task, turns in by_task.items()
+        for sample, turn in enumerate(turns)
+    ]
+    return pd.DataFrame(records).astype({"success": "boolean"})
+
+
+def cell(estimates: pd.DataFrame, metric: str, policy: str, **labels) -> dict[str, Any]:
+    """Return the single row with these labels; a label of None selects nulls."""
+    labels = {"against": None, **labels, "metric": metric, "policy": policy}
+    chosen = estimates
+    for name, label in labels.items():
+        keep = chosen[name].isna() if label is None else chosen[name] == label
+        chosen = chosen.loc[keep.fillna(False).astype(bool)]
+    assert len(chosen) == 1, f"{len(chosen)} rows with {labels}"
+    return chosen.to_dict("records")[0]

@@ -1,0 +1,154 @@
+"""Tasks and episodes of a made-up study, as `tables.read` would give them.
+
+A task has a fewest number of turns m and a difficulty. From turn m on, an unfinished episode is
+solved with a constant hazard and lost for good with another one; before turn m it can only be lost.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+
+ENV, MODEL = "simulated_lake", "nano"
+HIGHEST_HAZARD = 0.9
+
+
+@dataclass(frozen=True)
+class Skill:
+    """How a simulated policy differs from the task's own hazards."""
+
+    shift: float = 0.0
+    """Added to the log-odds of the solve hazard: above 0 is better."""
+    delay: int = 0
+    """Turns wasted before the first one in which it can solve."""
+    loss: float = 0.03
+    """Probability per turn to end the episode unsolved."""
+
+
+POLICIES = {
+    "base": Skill(),
+    "grpo-s0": Skill(shift=0.7, delay=1),
+    "grpo-s1": Skill(shift=0.8, delay=1),
+    "grpo-s2": Skill(shift=0.9, delay=1),
+}
+
+
+def study(
+    seed: int,
+    *,
+    tasks: int = 500,
+    episodes: int = 32,
+    t_max: int = 20,
+    policies: Mapping[str, Skill] = POLICIES,
+    resampled: Sequence[int] = (),
+    resampled_tasks: int = 50,
+    resampled_episodes: int = 16,
+    errors: float = 0.0,
+) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Simulate a study.
+
+    Args:
+        seed: Names the whole study; the tasks are those of the seed whatever the policies.
+        tasks: Test tasks; a tenth as many train tasks come before them.
+        episodes: Attempts of each policy at each test task under the largest budget.
+        t_max: Largest budget, turns.
+        policies: Skill of each policy by name.
+        resampled: Smaller budgets, turns, under which the first tasks are played anew.
+        resampled_tasks: How many tasks that is.
+        resampled_episodes: Attempts of each policy at each of them.
+        errors: Share of episodes in which the environment fails.
+
+    Returns:
+        Frames of the tables `tasks` and `episodes`.
+    """
+    rng = np.random.Generator(np.random.PCG64(seed))
+    frame = _tasks(rng, tasks, t_max)
+    test = frame.loc[frame["split"] == "test"]
+    logits_N = rng.normal(-1.6, 1.2, len(test))
+    parts = []
+    for policy, skill in policies.items():
+        parts.append(_episodes(rng, policy, skill, test, logits_N, t_max, episodes, errors))
+        for budget in resampled:
+            some = slice(resampled_tasks)
+            parts.append(
+                _episodes(
+                    rng,
+                    policy,
+                    skill,
+                    test.iloc[some],
+                    logits_N[some],
+                    budget,
+                    resampled_episodes,
+                    errors,
+                )
+            )
+    return frame, pd.concat(parts, ignore_index=True)
+
+
+def _tasks(rng: np.random.Generator, tasks: int, t_max: int) -> pd.DataFrame:
+    train = max(1, tasks // 10)
+    min_turns = rng.integers(2, 7, train + tasks)
+    turns_T = np.arange(1, t_max + 1)
+    bound = [
+        1 - (1 - HIGHEST_HAZARD) ** np.maximum(0, turns_T - fewest + 1) for fewest in min_turns
+    ]
+    names = [f"task-{number:05d}" for number in range(train + tasks)]
+    return pd.DataFrame(
+        {
+            "env": ENV,
+            "task_id": names,
+            "split": ["train"] * train + ["test"] * tasks,
+            "stratum": [f"size-{4 + number % 3}" for number in range(train + tasks)],
+            "cluster": names,
+            "payload": "{}",
+            "min_turns": pd.array(min_turns, dtype="Int32"),
+            "bound": bound,
+        }
+    )
+
+
+def _episodes(
+    rng: np.random.Generator,
+    policy: str,
+    skill: Skill,
+    tasks: pd.DataFrame,
+    logits_N: np.ndarray,
+    budget: int,
+    samples: int,
+    errors: float,
+) -> pd.DataFrame:
+    count = len(tasks)
+    shape = count, samples
+    hazard_N = np.minimum(HIGHEST_HAZARD, 1 / (1 + np.exp(-(logits_N + skill.shift))))
+    first_N = tasks["min_turns"].to_numpy(int) + skill.delay
+    solved_at = first_N[:, None] - 1 + rng.geometric(hazard_N[:, None], shape)
+    lost_at = rng.geometric(max(skill.loss, 1e-12), shape)
+    failed = rng.random(shape) < errors
+    solved = (solved_at <= lost_at) & (solved_at <= budget)
+    lost = ~solved & (lost_at <= budget)
+    turns = np.where(solved, solved_at, np.where(lost, lost_at, budget))
+    stop = np.select([failed, solved, lost], ["error", "success", "failure"], "budget")
+    success = pd.array(solved.ravel(), dtype="boolean")
+    success[failed.ravel()] = pd.NA
+    return pd.DataFrame(
+        {
+            "env": ENV,
+            "model": MODEL,
+            "policy": policy,
+            "task_id": np.repeat(tasks["task_id"].to_numpy(), samples),
+            "sample": np.tile(np.arange(samples, dtype=np.int32), count),
+            "budget": np.int32(budget),
+            "told": False,
+            "turns": turns.ravel().astype(np.int32),
+            "tokens": (3 * turns).ravel().astype(np.int32),
+            "reward": solved.ravel().astype(float),
+            "success": success,
+            "stop": stop.ravel(),
+            "final_observation": "",
+            "final_state_key": "",
+            "error": pd.Series(
+                ["simulated failure" if bad else None for bad in failed.ravel()], dtype=object
+            ),
+        }
+    )

@@ -1,0 +1,111 @@
+import json
+
+import pytest
+
+from turnscope import provenance
+from turnscope.stages import _job
+
+
+def copy(spec, inputs, outputs):
+    """A stage: repeat the inputs."""
+    text = "".join(path.read_text() for path in _job.every(inputs, "text"))
+    outputs["copy"].write_text(text * spec["times"])
+
+
+def arguments(folder, times=2, mark="provenance.json"):
+    (folder / "a").write_text("a")
+    (folder / "b").write_text("b")
+    return [
+        *("--spec", json.dumps({"times": times})),
+        *("--input", f"text={folder / 'a'}", str(folder / "b")),
+        *("--output", f"copy={folder / 'new' / 'copy'}", f"provenance={folder / 'new' / mark}"),
+    ]
+
+
+def test_a_job_leaves_its_artifact_and_its_records(tmp_path):
+    assert _job.execute(copy, "tasks", arguments(tmp_path)) == 0
+    new = tmp_path / "new"
+    assert (new / "copy").read_text() == "abab"
+    assert sorted(path.name for path in new.iterdir()) == ["copy", "provenance.json", "run.json"]
+    record = json.loads((new / "provenance.json").read_text())
+    assert record["stage"] == "tasks"
+    assert [entry["name"] for entry in record["inputs"]] == ["text.0", "text.1"]
+    assert [entry["name"] for entry in record["outputs"]] == ["copy"]
+    assert record["code"] == provenance.digest(["stages.tasks"])
+
+
+def test_equal_jobs_leave_equal_records(tmp_path):
+    words = arguments(tmp_path)
+    mark = tmp_path / "new" / "provenance.json"
+    _job.execute(copy, "tasks", words)
+    first = mark.read_bytes()
+    _job.execute(copy, "tasks", words)
+    assert mark.read_bytes() == first
+
+
+def test_a_folder_of_its_own_is_recorded_whole(tmp_path):
+    new = tmp_path / "new"
+    (new / ".scratch").mkdir(parents=True)
+    (new / ".scratch" / "state").write_text("")
+    (new / "weights").write_text("w")
+    _job.execute(copy, "tasks", arguments(tmp_path))
+    record = json.loads((new / "provenance.json").read_text())
+    assert [entry["name"] for entry in record["outputs"]] == ["copy", "weights"]
+
+
+def test_in_a_shared_folder_a_job_records_only_its_own_files(tmp_path):
+    new = tmp_path / "new"
+    new.mkdir()
+    (new / "other").write_text("")
+    _job.execute(copy, "tasks", arguments(tmp_path, mark="copy.provenance.json"))
+    record = json.loads((new / "copy.provenance.json").read_text())
+    assert [entry["name"] for entry in record["outputs"]] == ["copy"]
+    assert (new / "copy.run.json").exists()
+
+
+def test_bad_data_ends_the_log_with_one_line(tmp_path, capsys):
+    def refuse(spec, inputs, outputs):
+        raise ValueError("task t3: the map has no goal")
+
+    assert _job.execute(refuse, "tasks", arguments(tmp_path)) == 1
+    assert capsys.readouterr().err.splitlines()[-1] == "error: task t3: the map has no goal"
+    assert not (tmp_path / "new" / "provenance.json").exists()
+
+
+def test_other_failures_name_their_kind(tmp_path, capsys):
+    words = arguments(tmp_path)
+    (tmp_path / "b").unlink()
+    assert _job.execute(copy, "tasks", words) == 1
+    assert capsys.readouterr().err.splitlines()[-1].startswith("error: FileNotFoundError: ")
+
+
+def test_an_output_that_was_not_written_is_an_error(tmp_path, capsys):
+    def forget(spec, inputs, outputs):
+        pass
+
+    assert _job.execute(forget, "tasks", arguments(tmp_path)) == 1
+    assert "did not write its output copy" in capsys.readouterr().err.splitlines()[-1]
+
+
+def test_a_code_change_since_planning_is_logged_and_the_truth_recorded(tmp_path, capsys):
+    words = [*arguments(tmp_path), "--code", "0123456789abcdef", "stages.tasks"]
+    assert _job.execute(copy, "tasks", words) == 0
+    assert "the code changed since the job was planned" in capsys.readouterr().err
+    record = json.loads((tmp_path / "new" / "provenance.json").read_text())
+    assert record["code"] == provenance.digest(["stages.tasks"])
+
+
+def test_a_path_without_a_name_is_refused():
+    with pytest.raises(ValueError, match="'x' has no name; write NAME=x"):
+        _job._files(["x"])
+
+
+def test_files_are_named_one_by_one():
+    words = ["a=1", "b=2", "3", "c="]
+    assert {name: str(path) for name, path in _job._files(words).items()} == {
+        "a": "1",
+        "b.0": "2",
+        "b.1": "3",
+    }
+    assert _job.every(_job._files(words), "c") == []
+    assert [path.name for path in _job.every(_job._files(words), "b")] == ["2", "3"]

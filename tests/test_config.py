@@ -1,0 +1,177 @@
+import copy
+import dataclasses
+import inspect
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import yaml
+
+from turnscope import config, registry
+
+ROOT = Path(__file__).parent.parent
+SCHEMA = yaml.safe_load((ROOT / "workflow/schemas/config.schema.yaml").read_text())
+OVERLAYS = sorted(path.name for path in (ROOT / "config").glob("*.yaml"))
+
+
+def merged(base, overlay):
+    """Merge as Snakemake does: mappings key by key, all else replaced."""
+    for key, value in overlay.items():
+        if isinstance(value, dict) and isinstance(base.get(key), dict):
+            merged(base[key], value)
+        else:
+            base[key] = value
+    return base
+
+
+def study(**changes):
+    """Read config.yaml and change values, named by their path with `__` for each dot."""
+    result = yaml.safe_load((ROOT / "config.yaml").read_text())
+    for path, value in changes.items():
+        *folders, last = path.split("__")
+        place = result
+        for folder in folders:
+            place = place[folder]
+        place[last] = value
+    return result
+
+
+def test_the_study_is_legal():
+    config.check(study(), SCHEMA)
+
+
+@pytest.mark.parametrize("overlay", OVERLAYS)
+def test_every_overlay_is_legal(overlay):
+    changes = yaml.safe_load((ROOT / "config" / overlay).read_text())
+    config.check(merged(study(), changes), SCHEMA)
+
+
+def test_defaults_are_filled_in_and_the_input_is_left_alone():
+    given = study(arms={"grpo": {}})
+    before = copy.deepcopy(given)
+    complete = config.check(given, SCHEMA)
+    assert complete["arms"]["grpo"] == {"options": {}, "training": {}}
+    assert given == before
+
+
+def test_an_arm_may_name_its_algorithm():
+    complete = config.check(
+        study(arms={"slow": {"algorithm": "grpo"}}, study__arms=["slow"]), SCHEMA
+    )
+    assert config.algorithm_of(complete, "slow") == "grpo"
+    assert config.algorithm_of(study(), "grpo") == "grpo"
+
+
+LAKE = "environments__frozen_lake"
+REFUSALS = [
+    ({"sede": 1}, "sede: unknown key 'sede' (did you mean seed?); known: seed, environments, "),
+    ({"training__lerning_rate": 1}, "training.lerning_rate: unknown key 'lerning_rate' (did you"),
+    ({"arms__grpo": {"rate": 1}}, "arms.grpo.rate: unknown key 'rate'; known: algorithm, options"),
+    (
+        {"study__environments": ["frozen_lak"]},
+        "study.environments: unknown environment 'frozen_lak' (did you mean frozen_lake?); "
+        "known: frozen_lake",
+    ),
+    ({"environments__pond": study()["environments"]["frozen_lake"]}, "environments: unknown envi"),
+    ({"study__models": ["nanno"]}, "study.models: unknown model 'nanno' (did you mean nano?); kn"),
+    ({"study__arms": ["gpro"]}, "study.arms: unknown arm 'gpro' (did you mean grpo?); known: grp"),
+    ({"arms__gprp": {}}, "arms.gprp: unknown algorithm 'gprp' (did you mean grpo?); known: "),
+    ({"arms__base": {}}, "arms: 'base' is not legal; legal is anything but base, bound"),
+    ({"arms__GRPO": {}}, "arms: 'GRPO' is not legal; legal is lower-case letters, digits"),
+    ({"study__metrics": ["pass_at_tk"]}, "study.metrics: unknown metric 'pass_at_tk' (did you me"),
+    ({"figures": ["pass_at_kk"]}, "figures: unknown figure 'pass_at_kk' (did you mean pass_at_k?"),
+    ({"study__metrics": ["pass_at_kt"]}, "study.metrics: 'crossover' is missing; figure 'pass_at"),
+    ({"models__nano__backend": "vlm"}, "models.nano.backend: unknown backend 'vlm'; known: "),
+    ({"models__nano__path": "x"}, "models.nano: needs exactly one of build, path"),
+    ({f"{LAKE}__budget__turns": -1}, "environments.frozen_lake.budget.turns: -1 is not legal; le"),
+    ({f"{LAKE}__budget__tokens": 0}, "environments.frozen_lake.budget.tokens: 0 is not legal; le"),
+    (
+        {f"{LAKE}__budget__turns": 1, "metrics__truncation__turns": []},
+        "environments.frozen_lake.budget.turns: 1 is below what any task needs; legal is at least 2",
+    ),
+    ({f"{LAKE}__tasks__holes": 3}, "environments.frozen_lake.tasks.holes: unknown option 'holes'"),
+    ({f"{LAKE}__options__vew": "map"}, "environments.frozen_lake.options.vew: unknown option 've"),
+    ({f"{LAKE}__tasks__slip": 2}, "environments.frozen_lake.tasks: slip is 2; legal is between 0"),
+    ({"arms__grpo__options": {"scal": 1}}, "arms.grpo.options.scal: unknown option 'scal' (did y"),
+    (
+        {"metrics__ks": [1, 8, 64]},
+        "metrics.ks: 64 is above sampling.episodes = 32; legal is at most 32",
+    ),
+    ({"metrics__k": 64}, "metrics.k: 64 is above sampling.episodes = 32; legal is at most 32"),
+    ({"metrics__k": 3}, "metrics.k: 3 is not one of metrics.ks; legal is 1, 2, 4, 8, 16, 32"),
+    (
+        {"metrics__truncation__episodes": 4},
+        "metrics.k: 8 is above metrics.truncation.episodes = 4; legal is at most 4",
+    ),
+    (
+        {"metrics__truncation__turns": [6, 20]},
+        "metrics.truncation.turns: 20 is not below the budget of frozen_lake; legal is at most 19",
+    ),
+    ({"metrics__shares": [0.5, 1.5]}, "metrics.shares.1: 1.5 is not legal; legal is at most 1"),
+    ({"training__seeds": []}, "training.seeds: [] is not legal; legal is a list of at least 1"),
+    ({"training__seeds": [0, 0]}, "training.seeds: [0, 0] is not legal; legal is a list without"),
+    ({"training__steps": "many"}, "training.steps: 'many' is not legal; legal is integer"),
+    ({"training__group": 1}, "training.group: 1 is not legal; legal is at least 2"),
+]
+
+
+@pytest.mark.parametrize(("changes", "line"), REFUSALS)
+def test_a_study_that_cannot_run_is_refused_in_one_line(changes, line):
+    with pytest.raises(ValueError, match="^") as refusal:
+        config.check(study(**changes), SCHEMA)
+    assert str(refusal.value).startswith(line)
+    assert "\n" not in str(refusal.value)
+
+
+def test_a_missing_key_is_named():
+    given = study()
+    del given["training"]["steps"]
+    with pytest.raises(ValueError, match=r"^training\.steps: this key is missing$"):
+        config.check(given, SCHEMA)
+
+
+@pytest.mark.parametrize("figure", registry.names("figures"))
+def test_sources_of_a_figure_are_read_without_importing_it(figure):
+    known = {*registry.names("metrics"), "training"}
+    assert set(config.declared("figures", figure, "SOURCES")) <= known
+
+
+def test_a_constant_that_is_not_there_is_refused():
+    with pytest.raises(ValueError, match=r"figures/pass_at_k\.py does not declare NOTHING"):
+        config.declared("figures", "pass_at_k", "NOTHING")
+
+
+def test_the_schema_knows_the_recipes():
+    from turnscope import nano, training
+
+    for name, recipe in (("build", nano.Recipe), ("recipe", training.Recipe)):
+        fields = [field.name for field in dataclasses.fields(recipe)]
+        assert list(SCHEMA["$defs"][name]["properties"]) == fields
+
+
+def test_the_study_spells_out_the_recipe_of_nano():
+    from turnscope import nano
+
+    build = study()["models"]["nano"]["build"]
+    assert set(build) == {field.name for field in dataclasses.fields(nano.Recipe)}
+
+
+def test_a_check_imports_nothing_heavy():
+    code = (
+        "import sys, yaml; from turnscope import config; "
+        f"config.check(yaml.safe_load(open({str(ROOT / 'config.yaml')!r})), "
+        f"yaml.safe_load(open({str(ROOT / 'workflow/schemas/config.schema.yaml')!r}))); "
+        "print(*sorted({'torch', 'trl', 'transformers', 'pandas', 'pyarrow', 'matplotlib'} "
+        "& set(sys.modules)))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == []
+
+
+def test_the_metrics_settings_fit():
+    from turnscope.metrics import Settings
+
+    complete = config.check(study(), SCHEMA)
+    settings = {key: value for key, value in complete["metrics"].items() if key != "truncation"}
+    inspect.signature(Settings).bind(**settings, seed=complete["seed"])

@@ -1,0 +1,154 @@
+import numpy as np
+import pytest
+from scipy import stats
+
+from turnscope import intervals
+
+NAN = np.nan
+
+
+def generator(seed=0):
+    return np.random.Generator(np.random.PCG64(seed))
+
+
+def resample(units, strata, draws=50, seed=1):
+    return intervals.resample(np.array(units), np.array(strata), draws, seed)
+
+
+def test_each_draw_keeps_the_size_of_every_stratum():
+    strata = np.array([0, 0, 0, 1, 1, 1, 1])
+    weights = resample(range(7), strata)
+    assert (weights[:, strata == 0].sum(axis=1) == 3).all()
+    assert (weights[:, strata == 1].sum(axis=1) == 4).all()
+    assert weights.std(axis=0).min() > 0
+
+
+def test_tasks_of_a_cluster_enter_together():
+    weights = resample([5, 5, 2, 2, 2, 9], [0] * 6)
+    assert (weights[:, 0] == weights[:, 1]).all()
+    assert (weights[:, 2] == weights[:, 4]).all()
+    assert (weights[:, [0, 2, 5]].sum(axis=1) == 3).all()
+
+
+def test_a_stratum_of_one_task_still_varies():
+    assert resample(range(4), [0, 0, 0, 1])[:, 3].std() > 0
+    assert resample(range(5), [0, 0, 0, 1, 2])[:, 3].std() > 0
+
+
+def test_draws_depend_on_the_seed_alone():
+    assert (resample(range(9), [0] * 9, seed=3) == resample(range(9), [0] * 9, seed=3)).all()
+    assert (resample(range(9), [0] * 9, seed=3) != resample(range(9), [0] * 9, seed=4)).any()
+
+
+def test_bootstrap_averages_what_was_drawn():
+    x = np.array([[1.0, 2.0], [3.0, NAN], [5.0, 8.0]])
+    weights = np.array([[1.0, 1, 1], [3, 0, 0], [0, 3, 0], [1, 2, 0]])
+    means = intervals.bootstrap(x, weights)
+    assert means[0] == pytest.approx([3, 1, 3, 7 / 3])
+    assert means[1] == pytest.approx([5, 2, NAN, 2], nan_ok=True)
+
+
+def test_quantiles_are_those_of_numpy():
+    draws = generator().normal(size=(3, 1001))
+    ours = intervals.quantiles(draws, (0.0, 0.025, 0.5, 0.975, 1.0))
+    assert np.array(ours) == pytest.approx(np.quantile(draws, [0, 0.025, 0.5, 0.975, 1], axis=1))
+
+
+def test_a_cell_with_an_undefined_draw_has_no_interval():
+    assert np.isnan(intervals.percentile(np.array([[1.0, NAN, 3.0]]))).all()
+
+
+def test_the_band_of_independent_cells_has_the_known_critical_value():
+    draws = generator().normal(size=(1, 20, 40_000))
+    bands = intervals.bands(np.zeros((1, 20)), draws)
+    critical = stats.norm.ppf((1 + 0.95 ** (1 / 20)) / 2)
+    assert (bands.t_high / draws.std(axis=-1)).mean() == pytest.approx(critical, abs=0.05)
+    # a family of one is the pointwise interval
+    assert (bands.k_high / draws.std(axis=-1)).mean() == pytest.approx(1.96, abs=0.03)
+
+
+def test_cells_that_never_vary_do_not_widen_a_band():
+    rng = generator()
+    draws = np.stack([np.zeros(5000), rng.normal(size=5000), np.full(5000, NAN)])[None]
+    bands = intervals.bands(np.array([[0.0, 0.0, NAN]]), draws)
+    assert bands.t_low[0, 0] == 0.0 == bands.t_high[0, 0]
+    assert bands.t_high[0, 1] == pytest.approx(1.96, abs=0.1)
+    assert np.isnan(bands.t_high[0, 2])
+
+
+def test_sign_flips_of_three_equal_differences():
+    # all three signs agree in 2 of the 8 equally likely patterns
+    signs = intervals.signs(np.arange(3), 20_000, 1)
+    p_values = intervals.sign_flip(np.array([[1.0, 0.0, 1.0]] * 3), signs)
+    assert p_values == pytest.approx([0.25, 1.0, 0.25], abs=0.01)
+
+
+def test_sign_flips_leave_missing_tasks_out():
+    signs = intervals.signs(np.arange(4), 20_000, 1)
+    p_values = intervals.sign_flip(
+        np.array([[1.0, NAN], [1.0, NAN], [NAN, NAN], [1.0, NAN]]), signs
+    )
+    assert p_values == pytest.approx([0.25, NAN], abs=0.01, nan_ok=True)
+
+
+def test_signs_flip_a_cluster_as_a_whole():
+    signs = intervals.signs(np.array([0, 0, 1]), 100, 1)
+    assert (signs[:, 0] == signs[:, 1]).all()
+    assert set(np.unique(signs)) == {-1.0, 1.0}
+
+
+def test_student_interval_of_three_seeds():
+    low, high, p_value = intervals.student(np.array([0.1, 0.2, 0.3]))
+    assert (low, high) == pytest.approx((0.2 - 0.2484, 0.2 + 0.2484), abs=1e-4)
+    assert p_value == pytest.approx(0.0742, abs=1e-4)
+
+
+@pytest.mark.parametrize("values", [[0.1], [0.2, 0.2, 0.2]])
+def test_no_spread_gives_no_interval(values):
+    assert np.isnan(intervals.student(np.array(values))).all()
+
+
+def test_equivalence_needs_the_interval_within_the_margin():
+    draws = generator().normal(0.0, 0.01, size=(1, 10_000))
+    shifted = np.concatenate([draws, draws + 0.04, draws + 0.2])
+    low, high, p_values = intervals.equivalence(shifted, 0.05)
+    assert (low[0], high[0]) == pytest.approx((-0.01645, 0.01645), abs=1e-3)
+    assert p_values[0] < 0.001
+    assert p_values[1] == pytest.approx(0.16, abs=0.02)
+    assert p_values[2] > 0.99
+    assert ((low > -0.05) & (high < 0.05)).tolist() == (p_values < 0.05).tolist()
+
+
+def test_non_inferiority_looks_at_losses_only():
+    draws = generator().normal(0.0, 0.01, size=(1, 10_000))
+    low, p_values = intervals.non_inferiority(
+        np.concatenate([draws + 0.5, draws, draws - 0.02]), 0.02
+    )
+    assert low[1] == pytest.approx(-0.01645, abs=1e-3)
+    assert p_values == pytest.approx([0.0, 0.023, 0.5], abs=0.02)
+
+
+def test_holm_by_hand():
+    assert intervals.holm(np.array([0.01, 0.04, 0.03])) == pytest.approx([0.03, 0.06, 0.06])
+    assert intervals.holm(np.array([0.9, 0.8])) == pytest.approx([1.0, 1.0])
+
+
+def test_wilson_intervals():
+    assert intervals.wilson(5, 10) == pytest.approx((0.2366, 0.7634), abs=1e-4)
+    assert intervals.wilson(0, 10) == pytest.approx((0.0, 0.2775), abs=1e-4)
+    assert intervals.wilson(10, 10) == pytest.approx((0.7225, 1.0), abs=1e-4)
+
+
+@pytest.mark.parametrize(("gained", "lost", "p"), [(5, 1, 0.22), (7, 3, 0.34), (9, 1, 0.021)])
+def test_mcnemar_on_solved_set_swaps(gained, lost, p):
+    assert intervals.mcnemar(gained, lost) == pytest.approx(p, abs=0.005)
+    assert intervals.mcnemar(lost, gained) == intervals.mcnemar(gained, lost)
+
+
+def test_equal_swaps_are_no_evidence():
+    assert intervals.mcnemar(3, 3) == 1.0
+    assert intervals.mcnemar(0, 0) == 1.0
+
+
+def test_detectable_difference_is_2_8_standard_errors():
+    assert intervals.detectable(-0.196, 0.196) == pytest.approx(0.28, abs=1e-3)

@@ -1,0 +1,53 @@
+"""Run Snakemake on a copy of the repository."""
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).parent.parent.parent
+
+
+def clone(to: Path) -> Path:
+    """Copy what git tracks or would track."""
+    listed = subprocess.run(
+        ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    for name in filter(None, listed.stdout.split("\0")):
+        source, target = ROOT / name, to / name
+        if source.is_symlink() or source.is_file():
+            target.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy2(source, target, follow_symlinks=False)
+    return to
+
+
+def snakemake(repo: Path, *arguments: str, study: str = "config/test.yaml"):
+    """Run Snakemake in a copy; its output is one text."""
+    return subprocess.run(
+        [
+            *(sys.executable, "-m", "snakemake", "--configfile", study, "--cores", "2"),
+            *("--nocolor", *arguments),
+        ],
+        cwd=repo,
+        env={key: value for key, value in os.environ.items() if key != "PYTHONPATH"},
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        check=False,
+    )
+
+
+def planned(repo: Path, *arguments: str, study: str = "config/test.yaml") -> list[str]:
+    """List the jobs that Snakemake would run, by their messages."""
+    done = snakemake(repo, "--dry-run", *arguments, study=study)
+    assert done.returncode == 0, done.stdout
+    jobs = sorted(re.findall(r"^Job \d+: (.*)$", done.stdout, re.MULTILINE))
+    assert bool(jobs) != ("Nothing to be done" in done.stdout), done.stdout
+    return jobs

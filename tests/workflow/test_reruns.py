@@ -1,0 +1,200 @@
+"""What runs again after a change, and what does not, on a finished study."""
+
+import contextlib
+import hashlib
+import json
+import os
+import random
+import re
+import shutil
+
+import pytest
+import yaml
+
+from tests.workflow.running import clone, planned, snakemake
+from turnscope import registry
+
+pytestmark = pytest.mark.slow
+
+
+@pytest.fixture(scope="module")
+def repo(tmp_path_factory):
+    """A clone in which the test study has run."""
+    made = clone(tmp_path_factory.mktemp("reruns"))
+    done = snakemake(made, "all")
+    assert done.returncode == 0, done.stdout
+    return made
+
+
+@contextlib.contextmanager
+def edited(path, old, new):
+    """Replace text in a file for a while."""
+    text = path.read_text()
+    assert old in text
+    path.write_text(text.replace(old, new))
+    try:
+        yield
+    finally:
+        path.write_text(text)
+
+
+@contextlib.contextmanager
+def added(path, text):
+    """Add text to the end of a file for a while."""
+    before = path.read_text()
+    path.write_text(before + text)
+    try:
+        yield
+    finally:
+        path.write_text(before)
+
+
+def copied(repo, to, shuffle=None):
+    """Bring the results of a study into a fresh clone, without Snakemake's own records."""
+    made = clone(to)
+    files = sorted(path for path in (repo / "results").rglob("*") if path.is_file())
+    if shuffle:
+        shuffle.shuffle(files)
+    for number, source in enumerate(files):
+        target = made / source.relative_to(repo)
+        target.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy2(source, target)
+        if shuffle:  # dates in the order of copying, as after `cp -r`
+            os.utime(target, (1_700_000_000 + number, 1_700_000_000 + number))
+    return made
+
+
+def test_a_finished_study_has_nothing_to_do(repo):
+    assert planned(repo, "all") == []
+    assert planned(repo, "all_figures") == []
+
+
+def test_every_figure_was_made(repo):
+    for figure in registry.names("figures"):
+        for suffix in ("pdf", "svg", "png", "csv", "provenance.json", "run.json"):
+            assert (repo / "results" / "figures" / f"{figure}.{suffix}").stat().st_size > 0
+
+
+def test_an_edit_of_a_figure_draws_that_figure(repo):
+    with added(repo / "src/turnscope/figures/pass_at_k.py", "\nEDITED = 1\n"):
+        assert planned(repo, "all_figures") == ["Draw pass_at_k"]
+
+
+def test_an_edit_of_a_metric_estimates_it_and_what_draws_it(repo):
+    with added(repo / "src/turnscope/metrics/crossover.py", "\nEDITED = 1\n"):
+        jobs = planned(repo, "all_figures")
+    assert "Estimate crossover of nano in frozen_lake" in jobs
+    assert "Draw crossover" in jobs
+    assert not [job for job in jobs if job.startswith(("Train", "Play", "Make"))]
+    assert "Draw training_curves" not in jobs
+
+
+@pytest.mark.parametrize("module", ["types", "rollout", "training", "figures/pass_at_k"])
+def test_an_edit_of_words_runs_nothing(repo, module):
+    path = repo / f"src/turnscope/{module}.py"
+    with added(path, "\n# An afterthought.\n"), edited(path, '"""\n\n', ' More words."""\n\n'):
+        assert planned(repo, "all") == []
+
+
+def test_an_edit_of_the_environment_runs_everything(repo):
+    with added(repo / "src/turnscope/environments/frozen_lake/lake.py", "\nEDITED = 1\n"):
+        jobs = planned(repo, "all")
+    assert "Make the tasks of frozen_lake" in jobs
+    assert "Write the report" in jobs
+
+
+def test_a_learning_rate_trains_its_arm_again(repo, tmp_path):
+    study = yaml.safe_load((repo / "config/test.yaml").read_text())
+    study["arms"] = {"grpo": {"training": {"learning_rate": 0.0123}}}
+    overlay = tmp_path / "faster.yaml"
+    overlay.write_text(yaml.safe_dump(study))
+    jobs = planned(repo, "all", study=str(overlay))
+    assert [job for job in jobs if job.startswith("Train")] == [
+        "Train grpo, seed 0, from nano in frozen_lake",
+        "Train grpo, seed 1, from nano in frozen_lake",
+    ]
+    played = {job.split()[1] for job in jobs if job.startswith("Play")}
+    assert played == {"grpo-s0", "grpo-s1"}
+    assert not [job for job in jobs if job.startswith("Make")]
+    assert "Draw pass_at_k" in jobs
+
+
+def test_an_option_of_the_metrics_trains_nothing(repo, tmp_path):
+    study = yaml.safe_load((repo / "config/test.yaml").read_text())
+    study["metrics"]["draws"] = 600
+    overlay = tmp_path / "draws.yaml"
+    overlay.write_text(yaml.safe_dump(study))
+    jobs = planned(repo, "all", study=str(overlay))
+    assert {job.split()[0] for job in jobs} == {"Estimate", "Draw", "Judge", "Write"}
+
+
+def test_touched_results_run_nothing(repo):
+    paths = list((repo / "results" / "episodes").rglob("*.*"))
+    before = [path.stat() for path in paths]
+    for path in paths:
+        path.touch()
+    try:
+        assert planned(repo, "all") == []
+    finally:
+        for path, stat in zip(paths, before, strict=True):
+            os.utime(path, ns=(stat.st_atime_ns, stat.st_mtime_ns))
+
+
+def test_results_copied_with_their_dates_run_nothing(repo, tmp_path):
+    assert planned(copied(repo, tmp_path), "all") == []
+
+
+def test_restored_results_run_nothing_and_are_watched_again(repo, tmp_path):
+    made = copied(repo, tmp_path, random.Random(0))
+    restored = snakemake(made, "--touch", "all")
+    assert restored.returncode == 0, restored.stdout
+    assert planned(made, "all") == []
+    with added(made / "src/turnscope/figures/pass_at_k.py", "\nEDITED = 1\n"):
+        assert planned(made, "all_figures") == ["Draw pass_at_k"]
+
+
+def test_records_form_a_chain(repo):
+    wrote, read = {}, {}
+    for path in (repo / "results").rglob("*provenance.json"):
+        record = json.loads(path.read_text())
+        name = path.relative_to(repo).as_posix()
+        wrote[name] = hashlib.sha256(path.read_bytes()).hexdigest()
+        for entry in record["outputs"]:
+            content = (repo / entry["path"]).read_bytes()
+            assert entry["sha256"] == hashlib.sha256(content).hexdigest()
+            wrote[entry["path"]] = entry["sha256"]
+        read |= {(name, entry["path"]): entry["sha256"] for entry in record["inputs"]}
+    assert len(read) > 20
+    for (_, path), sha256 in read.items():
+        assert wrote[path] == sha256
+
+
+def test_a_second_run_gives_equal_bytes(repo, tmp_path):
+    done = snakemake(repo, "--directory", str(tmp_path), "all")
+    assert done.returncode == 0, done.stdout
+    suffixes = {".parquet", ".csv", ".svg", ".pdf", ".png", ".html", ".safetensors"}
+    files = [
+        path.relative_to(repo)
+        for path in (repo / "results").rglob("*")
+        if path.suffix in suffixes or path.name.endswith("provenance.json")
+    ]
+    different = [
+        path.as_posix()
+        for path in files
+        if (repo / path).read_bytes() != (tmp_path / path).read_bytes()
+    ]
+    assert len(files) > 40
+    assert different == []
+
+
+def test_a_failing_job_says_why_and_leaves_nothing_behind(repo, tmp_path):
+    made = copied(repo, tmp_path)
+    for path in (made / "results" / "figures").glob("pass_at_k.*"):
+        path.unlink()
+    (made / "results/estimates/frozen_lake/nano/pass_at_kt.parquet").write_bytes(b"no table")
+    done = snakemake(made, "pass_at_k")
+    assert done.returncode == 1
+    assert re.search(
+        r"^error: .*pass_at_kt\.parquet: not a readable Parquet file", done.stdout, re.MULTILINE
+    )
+    assert not list((made / "results" / "figures").glob("pass_at_k.*"))

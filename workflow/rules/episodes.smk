@@ -1,0 +1,26 @@
+rule sample:
+    input:
+        tasks="results/tasks/{env}/tasks.parquet",
+        policy="results/policies/{env}/{model}/{policy}/provenance.json",
+    output:
+        episodes="results/episodes/{env}/{model}/{policy}/{condition}/episodes.parquet",
+        turns="results/episodes/{env}/{model}/{policy}/{condition}/turns.parquet",
+        provenance="results/episodes/{env}/{model}/{policy}/{condition}/provenance.json",
+    params:
+        spec=sample_spec,
+        code=code_of("stages.sample", "environments.{env}", "policies.{backend}"),
+    log:
+        "results/logs/sample/{env}/{model}/{policy}/{condition}.log",
+    benchmark:
+        "results/benchmarks/sample/{env}/{model}/{policy}/{condition}.tsv"
+    conda:
+        "../../envs/turnscope.yaml"
+    threads: 1
+    resources:
+        mem_mb=4000,
+        runtime=120,
+        gpu=gpus,
+    message:
+        "Play {wildcards.policy} of {wildcards.model} in {wildcards.env}, {wildcards.condition}"
+    shell:
+        stage("sample", ["tasks", "policy"], ["episodes", "turns", "provenance"])

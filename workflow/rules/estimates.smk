@@ -1,0 +1,49 @@
+rule estimate:
+    input:
+        tasks="results/tasks/{env}/tasks.parquet",
+        episodes=episodes_of,
+    output:
+        estimates="results/estimates/{env}/{model}/{metric}.parquet",
+        provenance="results/estimates/{env}/{model}/{metric}.provenance.json",
+    params:
+        spec=estimate_spec,
+        code=code_of("stages.estimate", "metrics.{metric}"),
+    log:
+        "results/logs/estimate/{env}/{model}/{metric}.log",
+    benchmark:
+        "results/benchmarks/estimate/{env}/{model}/{metric}.tsv"
+    conda:
+        "../../envs/turnscope.yaml"
+    threads: 1
+    resources:
+        mem_mb=2000,
+        runtime=60,
+    message:
+        "Estimate {wildcards.metric} of {wildcards.model} in {wildcards.env}"
+    shell:
+        stage("estimate", ["tasks", "episodes"], ["estimates", "provenance"])
+
+
+rule claims:
+    input:
+        estimates=estimates_of(*study["metrics"]),
+    output:
+        claims="results/claims/claims.parquet",
+        provenance="results/claims/provenance.json",
+    params:
+        spec=provenance.canonical({}),
+        code=code_of("stages.claims", *(f"claims.{name}" for name in registry.names("claims"))),
+    log:
+        "results/logs/claims.log",
+    benchmark:
+        "results/benchmarks/claims.tsv"
+    conda:
+        "../../envs/turnscope.yaml"
+    threads: 1
+    resources:
+        mem_mb=1000,
+        runtime=30,
+    message:
+        "Judge the claims"
+    shell:
+        stage("claims", ["estimates"], ["claims", "provenance"])

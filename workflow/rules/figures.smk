@@ -1,0 +1,65 @@
+rule figure:
+    input:
+        estimates=figure_estimates,
+        training=figure_training,
+    output:
+        pdf="results/figures/{figure}.pdf",
+        svg="results/figures/{figure}.svg",
+        png="results/figures/{figure}.png",
+        csv="results/figures/{figure}.csv",
+        provenance="results/figures/{figure}.provenance.json",
+    params:
+        spec=figure_spec,
+        code=code_of("stages.figure", "figures.{figure}"),
+    log:
+        "results/logs/figure/{figure}.log",
+    benchmark:
+        "results/benchmarks/figure/{figure}.tsv"
+    conda:
+        "../../envs/turnscope.yaml"
+    threads: 1
+    resources:
+        mem_mb=1000,
+        runtime=30,
+    message:
+        "Draw {wildcards.figure}"
+    shell:
+        stage("figure", ["estimates", "training"], ["pdf", "svg", "png", "csv", "provenance"])
+
+
+# Every figure is a target by its own name.
+for figure in config["figures"]:
+
+    rule:
+        name:
+            figure
+        localrule: True
+        input:
+            f"results/figures/{figure}.pdf",
+
+
+rule report:
+    input:
+        figures=expand("results/figures/{figure}.svg", figure=config["figures"]),
+        data=expand("results/figures/{figure}.csv", figure=config["figures"]),
+        claims="results/claims/claims.parquet",
+    output:
+        report="results/report.html",
+        provenance="results/report.provenance.json",
+    params:
+        spec=provenance.canonical({"study": study, "figures": config["figures"]}),
+        code=code_of("stages.report", *(f"figures.{name}" for name in config["figures"])),
+    log:
+        "results/logs/report.log",
+    benchmark:
+        "results/benchmarks/report.tsv"
+    conda:
+        "../../envs/turnscope.yaml"
+    threads: 1
+    resources:
+        mem_mb=1000,
+        runtime=30,
+    message:
+        "Write the report"
+    shell:
+        stage("report", ["figures", "data", "claims"], ["report", "provenance"])

@@ -1,0 +1,73 @@
+rule tasks:
+    output:
+        tasks="results/tasks/{env}/tasks.parquet",
+        provenance="results/tasks/{env}/provenance.json",
+    params:
+        spec=tasks_spec,
+        code=code_of("stages.tasks", "environments.{env}"),
+    log:
+        "results/logs/tasks/{env}.log",
+    benchmark:
+        "results/benchmarks/tasks/{env}.tsv"
+    conda:
+        "../../envs/turnscope.yaml"
+    threads: 1
+    resources:
+        mem_mb=1000,
+        runtime=30,
+    message:
+        "Make the tasks of {wildcards.env}"
+    shell:
+        stage("tasks", [], ["tasks", "provenance"])
+
+
+rule base:
+    input:
+        tasks="results/tasks/{env}/tasks.parquet",
+    output:
+        provenance="results/policies/{env}/{model}/base/provenance.json",
+    params:
+        spec=base_spec,
+        code=code_of("stages.base", "environments.{env}"),
+    log:
+        "results/logs/base/{env}/{model}.log",
+    benchmark:
+        "results/benchmarks/base/{env}/{model}.tsv"
+    conda:
+        "../../envs/turnscope.yaml"
+    threads: 1
+    resources:
+        mem_mb=4000,
+        runtime=60,
+        gpu=gpus,
+    message:
+        "Make the base policy of {wildcards.model} in {wildcards.env}"
+    shell:
+        stage("base", ["tasks"], ["provenance"])
+
+
+rule train:
+    input:
+        tasks="results/tasks/{env}/tasks.parquet",
+        policy="results/policies/{env}/{model}/base/provenance.json",
+    output:
+        training="results/policies/{env}/{model}/{arm}-s{seed}/training.parquet",
+        provenance="results/policies/{env}/{model}/{arm}-s{seed}/provenance.json",
+    params:
+        spec=train_spec,
+        code=code_of("stages.train", "environments.{env}", "algorithms.{algorithm}"),
+    log:
+        "results/logs/train/{env}/{model}/{arm}-s{seed}.log",
+    benchmark:
+        "results/benchmarks/train/{env}/{model}/{arm}-s{seed}.tsv"
+    conda:
+        "../../envs/turnscope.yaml"
+    threads: 1
+    resources:
+        mem_mb=4000,
+        runtime=240,
+        gpu=gpus,
+    message:
+        "Train {wildcards.arm}, seed {wildcards.seed}, from {wildcards.model} in {wildcards.env}"
+    shell:
+        stage("train", ["tasks", "policy"], ["training", "provenance"])

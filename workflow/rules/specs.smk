@@ -1,0 +1,95 @@
+# The specification of each job: exactly the part of the config that its result depends on.
+
+
+def tasks_spec(wildcards):
+    """Say which tasks there are; T_max is how far their bounds reach."""
+    settings = config["environments"][wildcards.env]
+    return provenance.canonical(
+        {
+            "env": wildcards.env,
+            "seed": config["seed"],
+            "tasks": settings["tasks"],
+            "turns": settings["budget"]["turns"],
+        }
+    )
+
+
+def base_spec(wildcards):
+    """Say how the base policy is made or where it comes from."""
+    settings = config["environments"][wildcards.env]
+    return provenance.canonical(
+        {
+            "env": wildcards.env,
+            "model": wildcards.model,
+            "seed": config["seed"],
+            "options": settings["options"],
+            "budget": settings["budget"],
+            "settings": config["models"][wildcards.model],
+        }
+    )
+
+
+def train_spec(wildcards):
+    """Say how an arm is trained; what its section does not say is common to all arms."""
+    settings = config["environments"][wildcards.env]
+    arm = config["arms"][wildcards.arm]
+    common = {key: value for key, value in config["training"].items() if key != "seeds"}
+    return provenance.canonical(
+        {
+            "env": wildcards.env,
+            "model": wildcards.model,
+            "arm": wildcards.arm,
+            "policy": f"{wildcards.arm}-s{wildcards.seed}",
+            "seed": int(wildcards.seed),
+            "options": settings["options"],
+            "budget": settings["budget"],
+            "algorithm": studies.algorithm_of(config, wildcards.arm),
+            "algorithm_options": arm["options"],
+            "training": {**common, **arm["training"]},
+        }
+    )
+
+
+def sample_spec(wildcards):
+    """Say which episodes are played.
+
+    One set under T_max serves every smaller budget. Sets under smaller budgets exist only to show
+    that, on fewer tasks.
+    """
+    told, turns = wildcards.condition.split("-T")
+    settings = config["environments"][wildcards.env]
+    again = config["metrics"]["truncation"]
+    full = int(turns) == settings["budget"]["turns"]
+    return provenance.canonical(
+        {
+            "env": wildcards.env,
+            "model": wildcards.model,
+            "policy": wildcards.policy,
+            "seed": config["seed"],
+            "backend": config["models"][wildcards.model]["backend"],
+            "options": settings["options"],
+            "budget": {**settings["budget"], "turns": int(turns), "told": told == "told"},
+            "tasks": None if full else again["tasks"],
+            "episodes": config["sampling"]["episodes"] if full else again["episodes"],
+            "batch": config["sampling"]["batch"],
+            "temperature": config["sampling"]["temperature"],
+        }
+    )
+
+
+def estimate_spec(wildcards):
+    """Say what is estimated."""
+    settings = {key: value for key, value in config["metrics"].items() if key != "truncation"}
+    return provenance.canonical(
+        {
+            "env": wildcards.env,
+            "model": wildcards.model,
+            "metric": wildcards.metric,
+            "settings": {**settings, "seed": config["seed"]},
+        }
+    )
+
+
+def figure_spec(wildcards):
+    """Say which figure is drawn, and at which k where it shows one."""
+    return provenance.canonical({"figure": wildcards.figure, "k": config["metrics"]["k"]})
