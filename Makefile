@@ -30,7 +30,7 @@ test: $(VENV)/.dev  ## set up and run all tests
 check: $(VENV)/.dev  ## style, types, layers, workflow, spelling
 	@$(BIN)/ruff format --check --quiet .
 	@$(BIN)/ruff check --quiet .
-	@PYTHONPATH=src $(BIN)/lint-imports --no-logo --quiet
+	@PYTHONPATH=src $(BIN)/lint-imports --no-logo
 	@$(BIN)/snakefmt --check Snakefile workflow
 	@$(SNAKEMAKE) --lint
 	@$(BIN)/codespell

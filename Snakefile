@@ -18,17 +18,17 @@ include: "workflow/rules/specs.smk"
 
 
 rule all:
-    localrule: True
     input:
         "results/report.html",
         "results/claims/claims.parquet",
         expand("results/figures/{figure}.pdf", figure=config["figures"]),
+    localrule: True
 
 
 rule all_figures:
-    localrule: True
     input:
         expand("results/figures/{figure}.pdf", figure=config["figures"]),
+    localrule: True
 
 
 include: "workflow/rules/policies.smk"

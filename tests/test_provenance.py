@@ -55,6 +55,15 @@ def test_code_of_an_imported_module_enters_the_digest(package, text):
     assert digest_after(package / "lines.py", text) != before
 
 
+def test_a_data_file_of_a_module_enters_its_digest(package):
+    (package / "lines.css").write_text("p {}")
+    provenance._scan.cache_clear()
+    before = provenance.digest(["stages.draw"])
+    (package / "lines.css").write_text("p { margin: 0 }")
+    provenance._scan.cache_clear()
+    assert provenance.digest(["stages.draw"]) != before
+
+
 def test_code_that_is_not_imported_does_not_enter(package):
     before = provenance.digest(["stages.draw"])
     assert digest_after(package / "other.py", "X = 2\n") == before
@@ -111,14 +120,16 @@ def test_a_record_names_causes_and_results(tmp_path):
 def test_the_key_depends_on_every_cause_and_on_no_result(tmp_path):
     path = tmp_path / "file"
     path.write_bytes(b"1")
-    causes = {"stage": "draw", "spec": {"k": 8}, "code": "c0de", "code_modules": {}}
-    base = provenance.record(**causes, inputs={"a": path}, outputs={})["key"]
-    assert provenance.record(**causes, inputs={"a": path}, outputs={"b": path})["key"] == base
-    for change in ({"stage": "base"}, {"spec": {"k": 4}}, {"code": "0ther"}):
-        other = provenance.record(**causes | change, inputs={"a": path}, outputs={})
-        assert other["key"] != base
+
+    def key(stage="draw", k=8, code="c0de", wrote=()):
+        outputs = {name: path for name in wrote}  # noqa: C420 - `fromkeys` has no type here
+        return provenance.record(stage, {"k": k}, code, {}, {"a": path}, outputs)["key"]
+
+    before = key()
+    assert key(wrote=["b"]) == before
+    assert before not in {key(stage="base"), key(k=4), key(code="0ther")}
     path.write_bytes(b"2")
-    assert provenance.record(**causes, inputs={"a": path}, outputs={})["key"] != base
+    assert key() != before
 
 
 def test_json_is_written_whole(tmp_path):

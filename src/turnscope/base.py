@@ -69,7 +69,13 @@ def build(spec: dict[str, Any], recipe: nano.Recipe, tasks: Sequence[Task], fold
 
 
 def teach(spec: dict[str, Any], recipe: nano.Recipe, tasks: Sequence[Task]) -> list[Episode]:
-    """Play the expert, the attempts at one task next to each other."""
+    """Play the expert, the attempts at one task next to each other.
+
+    Raises:
+        ValueError: There is no task to play.
+    """
+    if not tasks:
+        raise ValueError(f"environment {spec['env']!r} has no train task to learn from")
     environment = partial(registry.load("environments", spec["env"]).Environment, **spec["options"])
     policy = expert.Policy(env=spec["env"], skill=recipe.skill)
     budget = Budget(**spec["budget"])

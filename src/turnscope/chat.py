@@ -2,13 +2,16 @@
 
 The rollout is token-in, token-out: what a model sampled is never decoded and encoded again. Only
 the environment's text is encoded, once, in the frame that the model's chat template puts around a
-user message that follows an assistant message.
+user message that follows an assistant message. That text may come from anywhere: chat markup in it
+stays text and can neither end a turn nor forge one.
 """
 
 from functools import lru_cache
 from typing import Any
 
 ACTION, REPLY = "action\u2063", "reply\u2063"  # an invisible separator: no template contains it
+OPENING, REASON = "<think>\n", "why\n</think>\n\n"
+"""A reasoning block, as reasoning models write it and their templates look for it."""
 
 
 class Renderer:
@@ -27,6 +30,8 @@ class Renderer:
         self.end_id: int = tokenizer.eos_token_id
         self.end: str = tokenizer.eos_token
         self._options = options
+        added = tokenizer.added_tokens_decoder
+        self._markup = frozenset(number for number, token in added.items() if token.special)
         self._head = self._frame([])
         self._tail = self._frame([(REPLY, ACTION)])
         self._check()
@@ -35,8 +40,7 @@ class Renderer:
 
     def _first(self, observation: str) -> tuple[int, ...]:
         """Encode the first observation, up to where the policy speaks."""
-        before, after = self._head
-        return tuple(self._encode(before + observation + after))
+        return self._encode("", self._head, observation)
 
     def _reply(self, observation: str, ended: bool) -> tuple[int, ...]:
         """Encode a later observation, from behind the policy's last token to where it speaks.
@@ -45,15 +49,27 @@ class Renderer:
             observation: What the environment replied.
             ended: Whether the policy ended its turn itself; if not, its turn is closed here.
         """
-        before, after = self._tail
-        return tuple(self._encode(("" if ended else self.end) + before + observation + after))
+        return self._encode("" if ended else self.end, self._tail, observation)
 
     def text(self, ids: list[int]) -> str:
         """Decode what the policy said, without the end of its turn."""
         return self.tokenizer.decode(ids, skip_special_tokens=True)
 
-    def _encode(self, text: str) -> list[int]:
-        return self.tokenizer.encode(text, add_special_tokens=False)
+    def _encode(self, end: str, frame: tuple[str, str], observation: str) -> tuple[int, ...]:
+        """Encode an observation in its frame, without a token of markup that is not the frame's."""
+        before, after = self._ids(end + frame[0]), self._ids(frame[1])
+        ids = self._ids(end + frame[0] + observation + frame[1])
+        if self._marks(ids) > self._marks(before + after):
+            ids = before + self._ids(observation, split_special_tokens=True) + after
+        if self._marks(ids) != self._marks(before + after):
+            raise ValueError(f"the tokenizer reads chat markup in an observation: {observation!r}")
+        return tuple(ids)
+
+    def _ids(self, text: str, **options: Any) -> list[int]:
+        return self.tokenizer.encode(text, add_special_tokens=False, **options)
+
+    def _marks(self, ids: list[int]) -> int:
+        return sum(number in self._markup for number in ids)
 
     def _render(self, turns: list[tuple[str, str]], observation: str) -> str:
         messages = []
@@ -68,23 +84,29 @@ class Renderer:
         """Return the template's text before and after the last observation."""
         text = self._render(turns, REPLY)
         if turns:
-            text = text[text.rindex(ACTION) + len(ACTION) :]
+            text = text[text.rfind(ACTION) + len(ACTION) :]
             if not text.startswith(self.end):
                 raise ValueError(
                     f"chat template: an assistant message must end with {self.end!r}, "
                     f"but is followed by {text[:20]!r}"
                 )
             text = text[len(self.end) :]
+        if text.count(REPLY) != 1:
+            raise ValueError("chat template: the text of a user message must appear once")
         before, after = text.split(REPLY)
         return before, after
 
     def _check(self) -> None:
         """Refuse a template that renders earlier turns differently once later ones exist."""
-        said = [("one", "first"), ("two", "second")]
-        text = self._head[0] + "one" + self._head[1] + "first" + self.end
-        text += self._tail[0] + "two" + self._tail[1] + "second" + self.end
+        prompt = self._head[1]
+        opened, closed = prompt.endswith(OPENING), "</think>" in prompt
+        said = "first" if closed else REASON + "first"
+        whole = said if closed else OPENING + said
+        rest = (said if opened or closed else whole) + self.end
+        text = self._head[0] + "one" + self._head[1] + rest
+        text += self._tail[0] + "two" + self._tail[1] + rest
         text += self._tail[0] + "three" + self._tail[1]
-        if text != self._render(said, "three"):
+        if text != self._render([("one", whole), ("two", whole)], "three"):
             raise ValueError(
                 "chat template: not prefix-preserving (it rewrites earlier turns, as templates do "
                 "that drop old reasoning); use the model's training template"

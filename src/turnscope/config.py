@@ -220,20 +220,31 @@ def _unfit(
 
 def _numbers(config: Config) -> Iterator[str]:
     """Yield numbers that do not fit one another."""
+    for path, number, most, source in _ceilings(config):
+        if number > most:
+            yield f"{path}: {number} is above {source} = {most}; legal is at most {most}"
+    k, ks = config["metrics"]["k"], config["metrics"]["ks"]
+    if k not in ks:
+        yield f"metrics.k: {k} is not one of metrics.ks; legal is {', '.join(map(str, ks))}"
+
+
+def _ceilings(config: Config) -> Iterator[tuple[str, int, int, str]]:
+    """Yield a key, its number, the number that it may not exceed, and the key of that."""
     metrics, episodes = config["metrics"], config["sampling"]["episodes"]
     again = metrics["truncation"]["episodes"]
-    for path, k, n, source in [
-        *(("metrics.ks", k, episodes, "sampling.episodes") for k in metrics["ks"]),
-        ("metrics.k", metrics["k"], episodes, "sampling.episodes"),
-        ("metrics.k", metrics["k"], again, "metrics.truncation.episodes"),
-    ]:
-        if k > n:
-            yield f"{path}: {k} is above {source} = {n}; legal is at most {n}"
-    if metrics["k"] not in metrics["ks"]:
-        known = ", ".join(map(str, metrics["ks"]))
-        yield f"metrics.k: {metrics['k']} is not one of metrics.ks; legal is {known}"
-    if again > episodes:
-        yield (
-            f"metrics.truncation.episodes: {again} is above sampling.episodes = {episodes}; "
-            f"legal is at most {episodes}"
-        )
+    for k in metrics["ks"]:
+        yield "metrics.ks", k, episodes, "sampling.episodes"
+    yield "metrics.k", metrics["k"], episodes, "sampling.episodes"
+    yield "metrics.k", metrics["k"], again, "metrics.truncation.episodes"
+    yield "metrics.truncation.episodes", again, episodes, "sampling.episodes"
+    for name, model in config["models"].items():
+        if {"batch", "episodes"} <= set(model.get("build", {})):
+            build, path = model["build"], f"models.{name}.build"
+            yield f"{path}.batch", build["batch"], build["episodes"], f"{path}.episodes"
+    for arm in config["study"]["arms"]:
+        own = config["arms"][arm]["training"]
+        path = f"arms.{arm}.training.tasks" if "tasks" in own else "training.tasks"
+        tasks = own.get("tasks", config["training"]["tasks"])
+        for name in config["study"]["environments"]:
+            train = config["environments"][name]["tasks"]["train"]
+            yield path, tasks, train, f"environments.{name}.tasks.train"

@@ -50,9 +50,9 @@ class Recipe:
 
     hidden: int = 64
     """Width of the residual stream."""
-    layers: int = 3
+    layers: int = 2
     heads: int = 4
-    kv_heads: int = 2
+    kv_heads: int = 4
     head_dim: int = 16
     intermediate: int = 192
     """Width of the feed-forward layers."""
@@ -60,16 +60,16 @@ class Recipe:
     """Most tokens of the tokenizer."""
     context: int = 1024
     """Longest sequence, tokens."""
-    episodes: int = 20000
+    episodes: int = 12000
     """Expert episodes to learn from."""
-    skill: tuple[float, float] = (0.3, 0.9)
+    skill: tuple[float, float] = (0.2, 0.9)
     """Range of the expert's skill; drawn uniformly for each episode."""
-    steps: int = 400
+    steps: int = 800
     """Optimiser steps."""
-    batch: int = 256
+    batch: int = 64
     """Episodes in a step."""
-    learning_rate: float = 3e-3
-    warmup: int = 40
+    learning_rate: float = 4e-3
+    warmup: int = 30
     """Steps in which the learning rate rises; it falls to a tenth along a cosine afterwards."""
     gradient_norm: float = 1.0
     """Longest gradient."""
@@ -183,8 +183,12 @@ def imitate(
         Mean loss over the last tenth of the steps, nats per token.
 
     Raises:
-        ValueError: The loss is not finite.
+        ValueError: There are fewer episodes than in a step, or the loss is not finite.
     """
+    if recipe.batch > len(sequences):
+        raise ValueError(
+            f"batch = {recipe.batch}: there are only {len(sequences)} episodes to learn from"
+        )
     order = np.random.default_rng(draws.seed("order", seed))
     optimiser = torch.optim.AdamW(model.parameters(), lr=recipe.learning_rate, weight_decay=0.01)
     losses: list[float] = []

@@ -6,7 +6,8 @@ commit, versions, host, clock.
 
 The code behind an artifact is named by a digest of the syntax trees of all modules that a stage
 imports, found without importing any. Layout, comments and docstrings do not enter it: an edit that
-cannot change a number re-runs nothing.
+cannot change a number re-runs nothing. A data file beside a module that bears its name, such as
+`report.html.jinja` beside `report.py`, belongs to the module.
 """
 
 import ast
@@ -87,7 +88,11 @@ def _scan(path: Path) -> tuple[str, list[str]]:
     """Return the digest of a file and the modules of the package that it imports."""
     tree = ast.parse(path.read_bytes())
     imports = [name for node in ast.walk(tree) for name in _imported(node) if _path(name)]
-    return hashlib.sha256(_dump(tree).encode()).hexdigest(), _with_parents(imports)
+    content = hashlib.sha256(_dump(tree).encode())
+    for data in sorted(path.parent.glob(f"{path.stem}.*")):
+        if not data.suffix.startswith(".py"):
+            content.update(data.name.encode() + data.read_bytes())
+    return content.hexdigest(), _with_parents(imports)
 
 
 def _with_parents(names: Iterable[str]) -> list[str]:

@@ -1,7 +1,8 @@
 """The one loop that plays episodes: for base sampling, training, matched states, continuations."""
 
+import logging
 from collections.abc import Callable, Sequence
-from contextlib import ExitStack, closing
+from contextlib import ExitStack
 from dataclasses import dataclass, field
 
 from turnscope import draws
@@ -16,6 +17,8 @@ from turnscope.types import (
     Task,
     Turn,
 )
+
+log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,10 +61,13 @@ def rollout(
         One episode for each start, in the same order.
 
     Raises:
-        ValueError: A prefix does not lead to the states it records.
+        ValueError: A prefix does not lead to the states it records, or goes on behind the end.
     """
     with ExitStack() as stack:
-        games = [_Game(start, stack.enter_context(closing(make_environment()))) for start in starts]
+        games = []
+        for start in starts:
+            games.append(_Game(start, make_environment()))
+            stack.callback(games[-1].close)
         for game in games:
             game.begin()
         seats = [game.seat(stream) for game in games]
@@ -105,14 +111,25 @@ class _Game:
             self._fail(failure)
             return
         for turn in self.start.prefix:
-            if turn.state_key != self.state_key:
-                raise ValueError(
-                    f"task {self.start.task.task_id}: replay of turn {len(self.turns)} reached "
-                    f"state {self.state_key!r}, recorded was {turn.state_key!r}"
-                )
-            self.play(Action(turn.action, turn.context_ids, turn.action_ids, turn.logprobs))
-        if self.start.branch is not None:
-            self.environment.reseed(self.start.branch)
+            self._replay(turn)
+        if self.start.branch is not None and self.stop is None:
+            try:
+                self.environment.reseed(self.start.branch)
+            except Exception as failure:  # noqa: BLE001
+                self._fail(failure)
+
+    def _replay(self, turn: Turn) -> None:
+        """Play a turn of the prefix again, unless the environment has failed."""
+        if self.stop is StopReason.ERROR:
+            return
+        where = f"task {self.start.task.task_id}: replay of turn {len(self.turns)}"
+        if self.stop is not None:
+            raise ValueError(f"{where} is impossible: the episode ended before it, {self.stop}")
+        if turn.state_key != self.state_key:
+            raise ValueError(
+                f"{where} reached state {self.state_key!r}, recorded was {turn.state_key!r}"
+            )
+        self.play(Action(turn.action, turn.context_ids, turn.action_ids, turn.logprobs))
 
     def seat(self, stream: int) -> Seat:
         """Describe the place of this episode to the policy."""
@@ -142,13 +159,15 @@ class _Game:
         """Apply one action and decide whether the episode is over."""
         try:
             step = self.environment.step(action.text)
+            if step.success and not step.terminated:
+                raise ValueError("success was declared without an end of the episode")
             key = self.environment.state_key()
         except Exception as failure:  # noqa: BLE001 - whatever an environment raises is data
             self._fail(failure)
             return
         self.turns.append(
             Turn(
-                self.observation,
+                self.told(),
                 self.state_key,
                 action.text,
                 step.reward,
@@ -171,6 +190,13 @@ class _Game:
     def _fail(self, failure: Exception) -> None:
         self.stop = StopReason.ERROR
         self.error = " ".join(f"{type(failure).__name__}: {failure}".split())[:500]
+
+    def close(self) -> None:
+        """Release the environment; a failure to do so cannot change what was played."""
+        try:
+            self.environment.close()
+        except Exception as failure:  # noqa: BLE001
+            log.warning("task %s: close failed: %s", self.start.task.task_id, failure)
 
     def episode(self) -> Episode:
         """Return what was played."""

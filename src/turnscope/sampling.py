@@ -31,30 +31,33 @@ class Plan:
 
 
 def subset(tasks: Sequence[Task], number: int | None) -> list[Task]:
-    """Choose some tasks evenly from all, so that strata keep their shares.
+    """Choose some tasks evenly from each stratum, so that strata keep their shares.
 
     Args:
-        tasks: All tasks, strata in turn or one after the other.
+        tasks: All tasks, in any order.
         number: How many; None or more than there are is all.
+
+    Returns:
+        The chosen tasks, in the order given.
     """
     if number is None or number >= len(tasks):
         return list(tasks)
-    return [tasks[place * len(tasks) // number] for place in range(number)]
+    order = sorted(range(len(tasks)), key=lambda place: tasks[place].stratum)
+    chosen = sorted(order[rank * len(tasks) // number] for rank in range(number))
+    return [tasks[place] for place in chosen]
 
 
 def starts(plan: Plan) -> list[Start]:
     """List where the episodes begin.
 
     Policies of one study meet the same noise of the environment in the same attempt at a task,
-    which makes their comparison sharper; their own draws are independent, see `stream`.
+    which makes their comparison sharper; their own draws are independent, see `stream`. Under
+    another budget the noise is another one: the study tests that budgets agree in law, which
+    equal noise would make trivial.
     """
+    names = ("sample", plan.seed, plan.who["env"], plan.budget.turns, int(plan.budget.told))
     return [
-        Start(
-            task,
-            sample,
-            draws.seed("sample", plan.seed, plan.who["env"], task.task_id, sample),
-            plan.budget,
-        )
+        Start(task, sample, draws.seed(*names, task.task_id, sample), plan.budget)
         for task in plan.tasks
         for sample in range(plan.episodes)
     ]

@@ -38,15 +38,15 @@ def conform(rows: pd.DataFrame | list[dict[str, Any]], table: str) -> pa.Table:
     unknown = sorted(set(frame.columns) - set(schema.names))
     if unknown:
         raise ValueError(f"table {table}: unknown columns {unknown}; known: {schema.names}")
+    if frame.empty and not len(frame.columns):
+        return schema.empty_table()
     arrays = []
     for declared in schema:
         if declared.name in frame.columns:
             try:
-                array = pa.Array.from_pandas(frame[declared.name], type=declared.type)
-            except (pa.ArrowInvalid, pa.ArrowTypeError) as error:
+                array = _array(frame[declared.name], declared.type)
+            except (pa.ArrowInvalid, pa.ArrowTypeError, OverflowError) as error:
                 raise ValueError(f"table {table}, column {declared.name}: {error}") from error
-            if isinstance(array, pa.ChunkedArray):
-                array = array.combine_chunks()
         elif declared.nullable:
             array = pa.nulls(len(frame), declared.type)
         else:
@@ -55,6 +55,27 @@ def conform(rows: pd.DataFrame | list[dict[str, Any]], table: str) -> pa.Table:
             raise ValueError(f"table {table}, column {declared.name}: {array.null_count} nulls")
         arrays.append(array)
     return pa.Table.from_arrays(arrays, schema=schema)
+
+
+def _array(values: pd.Series, kind: pa.DataType) -> pa.Array:
+    """Convert a column, without loss.
+
+    Raises:
+        pa.ArrowInvalid: A value is of another kind, or an entry of a list is null.
+    """
+    array = pa.Array.from_pandas(values, type=kind)
+    if isinstance(array, pa.ChunkedArray):
+        array = array.combine_chunks()
+    inner = kind.value_type if pa.types.is_list(kind) else kind
+    if pa.types.is_integer(inner) and values.dtype == object:
+        # Arrow cuts off the fraction of Python's numbers; as numbers of their own kind it does not
+        natural = pa.Array.from_pandas(values)
+        parts = natural.flatten() if pa.types.is_list(natural.type) else natural
+        if pa.types.is_floating(parts.type):
+            parts.cast(inner)
+    if pa.types.is_list(kind) and array.flatten().null_count:
+        raise pa.ArrowInvalid("a list has a null entry")
+    return array
 
 
 @contextmanager
@@ -110,16 +131,23 @@ def read(path: Path, table: str, columns: list[str] | None = None) -> pd.DataFra
         null come as pandas' nullable kinds.
 
     Raises:
-        ValueError: The file is not a table of this schema.
+        ValueError: The file is damaged or not a table of this schema, or there is no such column.
     """
+    schema = TABLES[table]
+    unknown = sorted(set(columns or ()) - set(schema.names))
+    if unknown:
+        raise ValueError(f"table {table}: unknown columns {unknown}; known: {schema.names}")
     try:
-        file = pq.ParquetFile(path)
-    except pa.ArrowInvalid as error:
-        raise ValueError(f"{path}: not a readable Parquet file: {error}") from error
-    with file:
-        if not file.schema_arrow.equals(TABLES[table]):
-            raise ValueError(f"{path}: not a table of {table}; was it written by another version?")
-        content = file.read(columns=columns)
+        with pq.ParquetFile(path) as file:
+            found = file.schema_arrow
+            content = file.read(columns=columns) if found.equals(schema) else None
+    except FileNotFoundError:
+        raise
+    except (pa.ArrowException, OSError) as error:
+        what = " ".join(str(error).split())
+        raise ValueError(f"{path}: not a readable Parquet file: {what}") from error
+    if content is None:
+        raise ValueError(f"{path}: not a table of {table}; was it written by another version?")
     frame = content.to_pandas()
     kinds = {pa.int32(): pd.Int32Dtype(), pa.bool_(): pd.BooleanDtype()}
     for field in content.schema:

@@ -21,7 +21,7 @@ os.environ.setdefault("TRL_EXPERIMENTAL_SILENCE", "1")  # rollout_func is pinned
 import numpy as np
 import torch
 from datasets import Dataset
-from transformers import AutoModelForCausalLM, AutoTokenizer, PrinterCallback
+from transformers import AutoModelForCausalLM, AutoTokenizer, PrinterCallback, TrainerState
 from trl import GRPOConfig, GRPOTrainer
 
 from turnscope import draws
@@ -33,6 +33,8 @@ from turnscope.types import Budget, Environment, Episode, StopReason, Task
 
 log = logging.getLogger(__name__)
 
+LOSSES = ("grpo", "dapo", "dr_grpo", "bnpo")
+"""Those of TRL's losses that take one advantage for each token."""
 COMPLETE = "complete"
 """File that is written into a checkpoint last; a checkpoint without it was cut short."""
 
@@ -102,6 +104,11 @@ def play(study: Study, policy: Any, tasks: Sequence[Task], step: int, recipe: Re
     for row, task in enumerate(tasks):
         moment = Moment(study.seed, step, recipe.steps, task.task_id, study.budget.turns)
         turns = study.algorithm.turns(moment)
+        if not 1 <= turns <= study.budget.turns:
+            raise ValueError(
+                f"step {step}: the schedule gives task {task.task_id} {turns} turns; "
+                f"legal is 1 to {study.budget.turns}"
+            )
         budget = replace(study.budget, turns=turns, told=study.algorithm.told)
         noise = draws.seed("train", study.seed, step, task.task_id, row % recipe.group)
         starts.append(Start(task, row % recipe.group, noise, budget))
@@ -130,7 +137,10 @@ def credit(
         columns["group_N"] += [row // group] * len(turns)
         columns["turn_N"] += range(len(turns))
         columns["left_N"] += [budgets[row] - number for number in range(len(turns))]
-        columns["reward_N"] += algorithm.rewards(episodes[row])
+        rewards = algorithm.rewards(episodes[row])
+        if len(rewards) != len(turns):
+            raise ValueError(f"{len(rewards)} rewards for an episode of {len(turns)} turns")
+        columns["reward_N"] += rewards
         columns["state_N"] += [
             names.setdefault((row // group, turn.state_key), len(names)) for turn in turns
         ]
@@ -355,29 +365,52 @@ def train(
     Raises:
         ValueError: The recipe cannot be run.
     """
-    if recipe.group < 2:
-        raise ValueError(f"training.group = {recipe.group}: must be at least 2 to compare episodes")
-    if len(study.tasks) < recipe.tasks:
-        raise ValueError(
-            f"training.tasks = {recipe.tasks}: there are {len(study.tasks)} train tasks"
-        )
+    check(recipe, len(study.tasks))
     words = AutoTokenizer.from_pretrained(base)
     model = AutoModelForCausalLM.from_pretrained(base, dtype=torch.float32)
     checkpoint = last_checkpoint(scratch, name)
-    trainer = Trainer(study, recipe, model, words, config(recipe, study, scratch))
-    trainer.remove_callback(PrinterCallback)
-    log.info("training on %d tasks, %s", len(study.tasks), asdict(recipe))
     if checkpoint:
         log.info("going on from %s", checkpoint.name)
-    trainer.train(resume_from_checkpoint=str(checkpoint) if checkpoint else None)
-    trainer.model.save_pretrained(folder)
+    if checkpoint and checkpoint.name == f"checkpoint-{recipe.steps}":
+        # only the end of the job was lost; transformers would take one step too many
+        model = AutoModelForCausalLM.from_pretrained(checkpoint, dtype=torch.float32)
+        state = TrainerState.load_from_json(str(checkpoint / "trainer_state.json"))
+    else:
+        trainer = Trainer(study, recipe, model, words, config(recipe, study, scratch))
+        trainer.remove_callback(PrinterCallback)
+        log.info("training on %d tasks, %s", len(study.tasks), asdict(recipe))
+        trainer.train(resume_from_checkpoint=str(checkpoint) if checkpoint else None)
+        model, state = trainer.model, trainer.state
+    model.save_pretrained(folder)
     words.save_pretrained(folder)
     return [
         {"step": entry["step"], "name": ours, "value": entry[theirs]}
-        for entry in trainer.state.log_history
+        for entry in state.log_history
         for theirs, ours in CURVES.items()
         if theirs in entry
     ]
+
+
+def check(recipe: Recipe, tasks: int) -> None:
+    """Refuse a recipe that cannot be run.
+
+    Args:
+        recipe: The recipe.
+        tasks: Number of train tasks.
+
+    Raises:
+        ValueError: Names the entry, its value and what is legal.
+    """
+    if recipe.group < 2:
+        raise ValueError(f"training.group = {recipe.group}: must be at least 2 to compare episodes")
+    for name in ("steps", "tasks", "checkpoint_steps", "micro"):
+        value = getattr(recipe, name)
+        if value is not None and value < 1:
+            raise ValueError(f"training.{name} = {value}: must be at least 1")
+    if recipe.tasks > tasks:
+        raise ValueError(f"training.tasks = {recipe.tasks}: there are {tasks} train tasks")
+    if recipe.loss not in LOSSES:
+        raise ValueError(f"training.loss = {recipe.loss!r}: known: {', '.join(LOSSES)}")
 
 
 def last_checkpoint(scratch: Path, name: str) -> Path | None:
@@ -388,7 +421,7 @@ def last_checkpoint(scratch: Path, name: str) -> Path | None:
         name: What the checkpoints must belong to.
     """
     label = scratch / "run.json"
-    if not label.exists() or json.loads(label.read_text()) != name:
+    if not label.exists() or label.read_text() != json.dumps(name):
         shutil.rmtree(scratch, ignore_errors=True)
     scratch.mkdir(parents=True, exist_ok=True)
     draft = scratch / "run.json.tmp"

@@ -23,27 +23,25 @@ def seed_with(noise: float, slip: float) -> int:
 
 def test_position_view_reads_as_documented():
     env = Environment(view="position")
-    assert env.reset(make_task(SMALL), 0) == "size 3 start r0c0 goal r2c2 holes r1c1 r2c1"
+    assert env.reset(make_task(SMALL), 0) == "at=r0c0 size=3 goal=r2c2 hole=r1c1 hole=r2c1"
     assert [tuple(env.step(a)) for a in ["up", "right", "right", "down", "down"]] == [
-        ("r0c0", 0.0, False, False, True),
-        ("r0c1", 0.0, False, False, True),
-        ("r0c2", 0.0, False, False, True),
-        ("r1c2", 0.0, False, False, True),
-        ("r2c2 goal", 1.0, True, True, True),
+        ("at=r0c0", 0.0, False, False, True),
+        ("at=r0c1", 0.0, False, False, True),
+        ("at=r0c2", 0.0, False, False, True),
+        ("at=r1c2", 0.0, False, False, True),
+        ("at=r2c2 goal", 1.0, True, True, True),
     ]
 
 
-def test_a_lake_without_holes_says_none():
-    assert Environment().reset(make_task(["P_", "_G"]), 0) == (
-        "size 2 start r0c0 goal r1c1 holes none"
-    )
+def test_a_lake_without_holes_names_none():
+    assert Environment().reset(make_task(["P_", "_G"]), 0) == ("at=r0c0 size=2 goal=r1c1")
 
 
 def test_a_hole_ends_the_episode_unsolved():
     env = Environment()
     env.reset(make_task(SMALL), 0)
     env.step("right")
-    assert tuple(env.step("down")) == ("r1c1 hole", 0.0, True, False, True)
+    assert tuple(env.step("down")) == ("at=r1c1 hole", 0.0, True, False, True)
     assert env.state_key() == "r1c1"
 
 
@@ -51,7 +49,7 @@ def test_text_that_is_no_action_wastes_the_turn():
     env = Environment()
     env.reset(make_task(SMALL, slip=1.0), 0)
     assert tuple(env.step("go left")) == (
-        "r0c0 say left, down, right or up",
+        "at=r0c0 say left, down, right or up",
         0.0,
         False,
         False,
@@ -76,8 +74,8 @@ def test_grid_view_draws_the_lake_every_turn():
 
 def test_map_view_draws_the_lake_once():
     env = Environment(view="map")
-    assert env.reset(make_task(SMALL), 0) == "P__\n_O_\n_OG\nstart r0c0 goal r2c2"
-    assert env.step("right").observation == "r0c1"
+    assert env.reset(make_task(SMALL), 0) == "P__\n_O_\n_OG\nat=r0c0 goal=r2c2"
+    assert env.step("right").observation == "at=r0c1"
 
 
 def test_unknown_view_is_refused():

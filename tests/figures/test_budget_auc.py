@@ -47,7 +47,8 @@ def test_the_printed_numbers_are_the_estimates():
     for policy in ("base", "grpo"):
         assert f"{value(frame, metric='budget_regret', policy=policy):.3f}" in printed
     row = frame[(frame["against"] == "base") & (frame["policy"] == "grpo")].iloc[0]
-    assert f"{row['value']:+.3f} [{row['low']:+.3f}, {row['high']:+.3f}]" in printed
+    lead = f"{row['value']:+.3f} [{row['low']:+.3f}, {row['high']:+.3f}]"
+    assert lead.replace("-", "−") in printed
 
 
 def test_without_an_interval_only_the_value_is_printed():
@@ -55,7 +56,7 @@ def test_without_an_interval_only_the_value_is_printed():
     frame["low"] = frame["high"] = float("nan")
     printed = [text.get_text() for text in budget_auc.plot(frame).axes[1].texts]
     lead = value(frame, metric="budget_auc", policy="grpo", against="base")
-    assert f"{lead:+.3f}" in printed
+    assert f"{lead:+.3f}".replace("-", "−") in printed
 
 
 def test_without_a_bound_there_is_no_regret():

@@ -12,6 +12,7 @@ from tests.figures import synthetic
 from turnscope import registry, schemas
 from turnscope.figures import _style
 
+pytestmark = pytest.mark.filterwarnings("error")
 KINDS = ("csv", "pdf", "png", "svg")
 NINE = tuple(f"arm_{letter}" for letter in "abcdefghi")
 STUDIES = {
@@ -76,7 +77,8 @@ def test_missing_numbers_leave_gaps(module):
 
 def test_the_order_of_the_rows_does_not_matter(module):
     estimates, training = synthetic.estimates(), synthetic.training()
-    mixed = module.data(estimates.sample(frac=1, random_state=1), training[::-1], k=8)
+    shuffled = estimates.sample(frac=1, random_state=1).set_index(pd.Index([0] * len(estimates)))
+    mixed = module.data(shuffled, training[::-1], k=8)
     pd.testing.assert_frame_equal(mixed, module.data(estimates, training, k=8))
 
 

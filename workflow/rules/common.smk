@@ -9,7 +9,6 @@ sys.path.insert(0, str(ROOT / "src"))
 from turnscope import config as studies
 from turnscope import provenance, registry
 
-
 schema = yaml.safe_load((ROOT / "workflow/schemas/config.schema.yaml").read_text())
 try:
     config.update(studies.check(config, schema))

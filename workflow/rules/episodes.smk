@@ -6,9 +6,6 @@ rule sample:
         episodes="results/episodes/{env}/{model}/{policy}/{condition}/episodes.parquet",
         turns="results/episodes/{env}/{model}/{policy}/{condition}/turns.parquet",
         provenance="results/episodes/{env}/{model}/{policy}/{condition}/provenance.json",
-    params:
-        spec=sample_spec,
-        code=code_of("stages.sample", "environments.{env}", "policies.{backend}"),
     log:
         "results/logs/sample/{env}/{model}/{policy}/{condition}.log",
     benchmark:
@@ -20,6 +17,9 @@ rule sample:
         mem_mb=4000,
         runtime=120,
         gpu=gpus,
+    params:
+        spec=sample_spec,
+        code=code_of("stages.sample", "environments.{env}", "policies.{backend}"),
     message:
         "Play {wildcards.policy} of {wildcards.model} in {wildcards.env}, {wildcards.condition}"
     shell:

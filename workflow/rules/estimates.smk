@@ -5,9 +5,6 @@ rule estimate:
     output:
         estimates="results/estimates/{env}/{model}/{metric}.parquet",
         provenance="results/estimates/{env}/{model}/{metric}.provenance.json",
-    params:
-        spec=estimate_spec,
-        code=code_of("stages.estimate", "metrics.{metric}"),
     log:
         "results/logs/estimate/{env}/{model}/{metric}.log",
     benchmark:
@@ -18,6 +15,9 @@ rule estimate:
     resources:
         mem_mb=2000,
         runtime=60,
+    params:
+        spec=estimate_spec,
+        code=code_of("stages.estimate", "metrics.{metric}"),
     message:
         "Estimate {wildcards.metric} of {wildcards.model} in {wildcards.env}"
     shell:
@@ -30,9 +30,6 @@ rule claims:
     output:
         claims="results/claims/claims.parquet",
         provenance="results/claims/provenance.json",
-    params:
-        spec=provenance.canonical({}),
-        code=code_of("stages.claims", *(f"claims.{name}" for name in registry.names("claims"))),
     log:
         "results/logs/claims.log",
     benchmark:
@@ -43,6 +40,9 @@ rule claims:
     resources:
         mem_mb=1000,
         runtime=30,
+    params:
+        spec=provenance.canonical({}),
+        code=code_of("stages.claims", *(f"claims.{name}" for name in registry.names("claims"))),
     message:
         "Judge the claims"
     shell:

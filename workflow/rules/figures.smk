@@ -8,9 +8,6 @@ rule figure:
         png="results/figures/{figure}.png",
         csv="results/figures/{figure}.csv",
         provenance="results/figures/{figure}.provenance.json",
-    params:
-        spec=figure_spec,
-        code=code_of("stages.figure", "figures.{figure}"),
     log:
         "results/logs/figure/{figure}.log",
     benchmark:
@@ -21,6 +18,9 @@ rule figure:
     resources:
         mem_mb=1000,
         runtime=30,
+    params:
+        spec=figure_spec,
+        code=code_of("stages.figure", "figures.{figure}"),
     message:
         "Draw {wildcards.figure}"
     shell:
@@ -33,22 +33,20 @@ for figure in config["figures"]:
     rule:
         name:
             figure
-        localrule: True
         input:
             f"results/figures/{figure}.pdf",
+        localrule: True
 
 
 rule report:
     input:
         figures=expand("results/figures/{figure}.svg", figure=config["figures"]),
         data=expand("results/figures/{figure}.csv", figure=config["figures"]),
+        estimates=estimates_of(*study["metrics"]),
         claims="results/claims/claims.parquet",
     output:
         report="results/report.html",
         provenance="results/report.provenance.json",
-    params:
-        spec=provenance.canonical({"study": study, "figures": config["figures"]}),
-        code=code_of("stages.report", *(f"figures.{name}" for name in config["figures"])),
     log:
         "results/logs/report.log",
     benchmark:
@@ -59,7 +57,10 @@ rule report:
     resources:
         mem_mb=1000,
         runtime=30,
+    params:
+        spec=report_spec,
+        code=code_of("stages.report", *(f"figures.{name}" for name in config["figures"])),
     message:
         "Write the report"
     shell:
-        stage("report", ["figures", "data", "claims"], ["report", "provenance"])
+        stage("report", ["figures", "data", "estimates", "claims"], ["report", "provenance"])

@@ -2,9 +2,6 @@ rule tasks:
     output:
         tasks="results/tasks/{env}/tasks.parquet",
         provenance="results/tasks/{env}/provenance.json",
-    params:
-        spec=tasks_spec,
-        code=code_of("stages.tasks", "environments.{env}"),
     log:
         "results/logs/tasks/{env}.log",
     benchmark:
@@ -15,6 +12,9 @@ rule tasks:
     resources:
         mem_mb=1000,
         runtime=30,
+    params:
+        spec=tasks_spec,
+        code=code_of("stages.tasks", "environments.{env}"),
     message:
         "Make the tasks of {wildcards.env}"
     shell:
@@ -26,9 +26,6 @@ rule base:
         tasks="results/tasks/{env}/tasks.parquet",
     output:
         provenance="results/policies/{env}/{model}/base/provenance.json",
-    params:
-        spec=base_spec,
-        code=code_of("stages.base", "environments.{env}"),
     log:
         "results/logs/base/{env}/{model}.log",
     benchmark:
@@ -40,6 +37,9 @@ rule base:
         mem_mb=4000,
         runtime=60,
         gpu=gpus,
+    params:
+        spec=base_spec,
+        code=code_of("stages.base", "environments.{env}"),
     message:
         "Make the base policy of {wildcards.model} in {wildcards.env}"
     shell:
@@ -53,13 +53,12 @@ rule train:
     output:
         training="results/policies/{env}/{model}/{arm}-s{seed}/training.parquet",
         provenance="results/policies/{env}/{model}/{arm}-s{seed}/provenance.json",
-    params:
-        spec=train_spec,
-        code=code_of("stages.train", "environments.{env}", "algorithms.{algorithm}"),
     log:
         "results/logs/train/{env}/{model}/{arm}-s{seed}.log",
     benchmark:
         "results/benchmarks/train/{env}/{model}/{arm}-s{seed}.tsv"
+    # The longest jobs first, or the last of them runs alone.
+    priority: 1
     conda:
         "../../envs/turnscope.yaml"
     threads: 1
@@ -67,6 +66,9 @@ rule train:
         mem_mb=4000,
         runtime=240,
         gpu=gpus,
+    params:
+        spec=train_spec,
+        code=code_of("stages.train", "environments.{env}", "algorithms.{algorithm}"),
     message:
         "Train {wildcards.arm}, seed {wildcards.seed}, from {wildcards.model} in {wildcards.env}"
     shell:

@@ -93,3 +93,27 @@ def estimate_spec(wildcards):
 def figure_spec(wildcards):
     """Say which figure is drawn, and at which k where it shows one."""
     return provenance.canonical({"figure": wildcards.figure, "k": config["metrics"]["k"]})
+
+
+def flat(section, prefix=""):
+    """Name each value of a section by its path, written as text."""
+    facts = {}
+    for key, value in section.items():
+        if isinstance(value, dict):
+            facts |= flat(value, f"{prefix}{key}.")
+        elif isinstance(value, list):
+            facts[prefix + key] = ", ".join(map(str, value))
+        else:
+            facts[prefix + key] = "none" if value is None else str(value)
+    return facts
+
+
+def report_spec(wildcards):
+    """Say what the reader is told of the setup: the part of the config that was run."""
+    facts = {"Study": {"seed": str(config["seed"]), **flat(study)}}
+    for kind in ("environments", "models", "arms"):
+        for name in study[kind]:
+            facts[f"{kind[:-1].capitalize()} {name}"] = flat(config[kind][name])
+    for section in ("training", "sampling", "metrics"):
+        facts[section.capitalize()] = flat(config[section])
+    return provenance.canonical({"k": config["metrics"]["k"], "facts": facts})

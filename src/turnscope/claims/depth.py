@@ -92,7 +92,9 @@ def _diminishes(estimates: pd.DataFrame, subject: Subject) -> dict[str, Any]:
         return _not_run("C2b", subject, "difference at tight budgets")
     crosses, crossing = _crosses(estimates, subject, gaps)
     above = tight["band_t_low"].to_numpy() > 0
-    if crosses or not above.any():
+    last = gaps.iloc[-1]
+    advantage = last["band_t_low"] > 0
+    if crosses or (advantage and not above.any()):
         verdict = ledger.HOLDS
     elif above.all():
         verdict = ledger.CONTRADICTED
@@ -107,13 +109,9 @@ def _diminishes(estimates: pd.DataFrame, subject: Subject) -> dict[str, Any]:
     if verdict != ledger.CONTRADICTED and not crosses:
         # a band that is not above 0 may just be wide, so its power belongs beside it
         parts.append(power(tight))
-    last = gaps.iloc[-1]
-    if verdict == ledger.HOLDS and not last["band_t_low"] > 0:
+    if not advantage and not crosses:
         ours = span(last["value"], last["band_t_low"], last["band_t_high"])
-        parts.append(
-            f"CAUTION: D at T_max is {ours}, not above 0 either, so no advantage has been shown "
-            "that could diminish"
-        )
+        parts.append(f"D at T_max is {ours}: no advantage was shown that could diminish")
     return ledger.row(
         "C2b",
         verdict,

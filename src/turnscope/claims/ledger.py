@@ -65,7 +65,8 @@ CLAIMS = (
         "Under tight T the advantage diminishes or reverses",
         "direction",
         "D(8, T) at the budget of 10% to 30% of T_max where its band reaches highest",
-        "D(8, T) at 10% to 30% of T_max: not above 0 (band), or crossover T* exists with "
+        "D(8, T_max) is above 0 (band) and D(8, T) at 10% to 30% of T_max is not; or crossover T* "
+        "exists with "
         "probability above 0.95; it counts only if the band is below 0 somewhere before it",
     ),
     Claim(

@@ -68,7 +68,6 @@ def figure_of(
     axes = figure.subplots(
         2 * rows, columns, squeeze=False, sharey="row", height_ratios=[2.3, 1] * rows
     )
-    figure.get_layout_engine().set(hspace=0.02, h_pad=0.03)  # type: ignore[union-attr]
     for position in range(rows * columns):
         row, column = divmod(position, columns)
         above, below = axes[2 * row, column], axes[2 * row + 1, column]
@@ -119,7 +118,7 @@ def _differences(ax: Axes, part: pd.DataFrame, x: str, looks: Looks) -> None:
     _lines(ax, rows, x, "band_low", looks)
     ax.margins(y=0.12)
     ax.yaxis.set_major_locator(MaxNLocator(4, min_n_ticks=3))
-    ax.yaxis.set_major_formatter(lambda value, _: f"{value:+.2g}" if abs(value) > 1e-9 else "0")
+    ax.yaxis.set_major_formatter(_style.signed)
 
 
 def _lines(ax: Axes, rows: pd.DataFrame, x: str, low: str, looks: Looks) -> None:

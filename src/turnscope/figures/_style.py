@@ -66,6 +66,8 @@ TYPE: dict[Any, Any] = {
     "pdf.fonttype": 42,
     "svg.fonttype": "path",
     "svg.hashsalt": "turnscope",
+    "figure.dpi": 300,
+    "figure.constrained_layout.w_pad": 0.06,
     "savefig.dpi": 300,
 }
 NO_DATES = {
@@ -174,6 +176,11 @@ def legend(figure: Figure, entries: list) -> None:
     figure.legend(handles=entries, loc="outside upper left", ncols=len(columns))
 
 
+def signed(value: float, _: object = None) -> str:
+    """Write a difference on an axis, with its sign."""
+    return "0" if abs(value) < 1e-9 else f"{value:+.2g}".replace("-", "−")
+
+
 def span(values: Iterable[float]) -> str:
     """Write a number, or the two ends where it differs between panels."""
     known = sorted({int(value) for value in values if not pd.isna(value)})
@@ -197,7 +204,7 @@ def sizes(frame: pd.DataFrame) -> dict[str, str]:
     seeds = frame.loc[~is_seed(frame) & (frame["seeds"] > 0), "seeds"]
     return {
         "tasks": counted(frame["tasks"], "test task"),
-        "samples": counted(frame["samples"], "episode"),
+        "samples": counted(frame.loc[frame["samples"] > 0, "samples"], "episode"),
         "seeds": counted(seeds, "training seed"),
         "k": span(frame["k"].dropna()) if "k" in frame else "",
     }

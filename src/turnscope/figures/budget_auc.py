@@ -41,9 +41,8 @@ def data(estimates: pd.DataFrame, training: pd.DataFrame, *, k: int) -> pd.DataF
         ValueError: There is no budget AUC with this k.
     """
     rows = estimates.loc[estimates["metric"].isin(METRICS) & (estimates["k"] == k)]
-    level = rows["against"].isna()
-    rows = rows.loc[rows["value"].notna() & (level | (rows["metric"] == "budget_auc"))]
-    rows = rows.loc[level.loc[rows.index] | (rows["against"] == "base")]
+    lead = (rows["against"] == "base") & (rows["metric"] == "budget_auc")
+    rows = rows.loc[rows["value"].notna() & (rows["against"].isna() | lead)]
     if "budget_auc" not in set(rows["metric"]):
         raise ValueError(f"budget_auc: no estimate with k={k} to draw")
     keys = ["metric", "env", "model", "against", "policy"]
@@ -109,13 +108,13 @@ def _leads(ax: Axes, part: pd.DataFrame, policies: list[str], looks: Looks) -> N
     leads = {row["policy"]: row for row in rows.to_dict("records")}
     _column(ax, "lead [95%]", [_interval(leads[p]) if p in leads else "" for p in policies])
     ax.locator_params(axis="x", nbins=5)
-    ax.xaxis.set_major_formatter(lambda v, _: f"{v:+.2g}" if abs(v) > 1e-9 else "0")
+    ax.xaxis.set_major_formatter(_style.signed)
 
 
 def _interval(row: dict[Hashable, Any]) -> str:
     value, low, high = row["value"], row["low"], row["high"]
     interval = "" if pd.isna(low) or pd.isna(high) else f" [{low:+.3f}, {high:+.3f}]"
-    return f"{value:+.3f}{interval}"
+    return f"{value:+.3f}{interval}".replace("-", "−")
 
 
 def _column(ax: Axes, head: str, cells: list[str]) -> None:
@@ -146,6 +145,8 @@ def _marks(
             color=look.colour,
             markersize=4.5,
             zorder=3,
+            clip_on=False,
+            in_layout=False,
             **face,
         )
 

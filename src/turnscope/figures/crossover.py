@@ -77,7 +77,7 @@ def plot(frame: pd.DataFrame) -> Figure:
             _distribution(ax, part.loc[part["policy"] == arm], t_max, looks[arm].colour)
             ax.tick_params(labelbottom=row == len(arms) - 1)
             if column == 0:
-                ax.set_ylabel(arm.replace("_", "_\n", 1) if len(arms) > 1 else "share of samples")
+                ax.set_ylabel("share of samples" if len(arms) == 1 else _folded(arm))
         _style.name_panel(axes[0, column], pair)
         if len(arms) == 1:
             axes[0, column].set_title(f"{axes[0, column].get_title('left')} · {arms[0]}")
@@ -89,9 +89,13 @@ def plot(frame: pd.DataFrame) -> Figure:
     return figure
 
 
+def _folded(arm: str) -> str:
+    return arm if len(arm) <= 12 else arm.replace("_", "_\n", 1)
+
+
 def _distribution(ax: Axes, rows: pd.DataFrame, t_max: int, colour: str) -> None:
     never = t_max + max(2, round(0.2 * t_max))
-    ax.set(xlim=(0.3, never + 0.9), ylim=(0, 1.25))
+    ax.set(xlim=(0.3, never + 0.9), ylim=(0, 1.45))
     step = max(1, -(-t_max // 5))
     ticks = [1, *range(step, t_max + 1, step)] if step > 1 else list(range(1, t_max + 1))
     ax.set_xticks([*ticks, never], [*map(str, ticks), "never"])
@@ -106,5 +110,5 @@ def _distribution(ax: Axes, rows: pd.DataFrame, t_max: int, colour: str) -> None
         ax.annotate(f"{value:.1%}", (never, value), ha="center", va="bottom", fontsize=7)
     for row in rows.loc[rows["metric"] == "crossover"].to_dict("records"):
         turns = [never if pd.isna(row[name]) else row[name] for name in ("low", "value", "high")]
-        ax.plot(turns, [1.12] * 3, color=_style.BASE, linewidth=1.1)
-        ax.plot(turns[1], 1.12, color=_style.BASE, **TRIANGLE)
+        ax.plot(turns, [1.33] * 3, color=_style.BASE, linewidth=1.1)
+        ax.plot(turns[1], 1.33, color=_style.BASE, **TRIANGLE)

@@ -78,7 +78,7 @@ def _finish(above: Axes, below: Axes, part: pd.DataFrame, looks: _curves.Looks) 
     _headroom(above, part)
     _crossovers(below, part, looks, t_max)
     below.set_xlim(1, max(t_max, 2))
-    below.xaxis.set_major_locator(MaxNLocator(6, integer=True, min_n_ticks=3))
+    below.xaxis.set_major_locator(MaxNLocator(6, integer=True, min_n_ticks=1))
     below.set_xlabel("turn budget T")
     top = above.secondary_xaxis("top")
     top.set_xticks(np.multiply([0.25, 0.5, 0.75, 1.0], t_max), ["25%", "50%", "75%", _style.T_MAX])
@@ -109,7 +109,7 @@ def _crossovers(ax: Axes, part: pd.DataFrame, looks: _curves.Looks, t_max: int) 
         ends = [row["low"], row["high"] if pd.notna(row["high"]) else t_max]
         ax.plot(ends, [0, 0], linewidth=min(2.6, apart), alpha=0.55, **style)
         edge = {"markeredgecolor": "white", "markeredgewidth": 0.5, "markersize": 3.5 + 0.7 * apart}
-        ax.plot([row["value"]], [0], marker="^", clip_on=False, **edge, **style)
+        ax.plot([row["value"]], [0], marker="^", clip_on=False, in_layout=False, **edge, **style)
     if len(rows) == 1:
         ax.set_title(_in_words(rows[0]), loc="right", fontsize=7, fontweight="normal", pad=2)
 

@@ -94,8 +94,7 @@ def plot(frame: pd.DataFrame) -> Figure:
     width = _style.SINGLE if columns == 1 else _style.DOUBLE
     figure = Figure(figsize=(width, 0.6 + 1.6 * rows), layout="constrained")
     axes = figure.subplots(rows, columns, squeeze=False)
-    most = max(frame.loc[:, "value"].abs()) or 1.0
-    scale = Normalize(-most, most)
+    scale = _scale(frame)
     for ax, (pair, arm, part) in zip(axes.flat, maps, strict=False):
         _map(ax, part, scale)
         _style.name_panel(ax, pair)
@@ -111,9 +110,14 @@ def plot(frame: pd.DataFrame) -> Figure:
     )
     bar.set_label("lead over base")
     bar.outline.set_visible(False)  # type: ignore[operator]
-    bar.ax.yaxis.set_major_formatter(lambda v, _: f"{v:+.2g}" if abs(v) > 1e-9 else "0")
+    bar.ax.yaxis.set_major_formatter(_style.signed)
     _style.legend(figure, [Patch(label="95% band covers 0", **COVERED)])
     return figure
+
+
+def _scale(frame: pd.DataFrame) -> Normalize:
+    most = max(frame.loc[:, "value"].abs()) or 1.0
+    return Normalize(-most, most)
 
 
 def _map(ax: Axes, part: pd.DataFrame, scale: Normalize) -> None:

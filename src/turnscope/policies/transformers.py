@@ -1,21 +1,23 @@
 """Sampling from a Hugging Face model with one key-value cache carried through an episode.
 
 Each token enters the model once: a turn feeds the reply of the environment behind what the cache
-holds, and history is never encoded again. Rows of a batch have ragged lengths; every forward pass
-appends one block of slots to all rows, slots that a row does not need are masked, and position ids
-count only real tokens. Finished episodes leave the batch.
+holds, and history is never encoded again. A prompt that several rows share is encoded once. Rows of
+a batch have ragged lengths and write behind their own last token, see `_slots`. Finished episodes
+leave the batch.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import torch
-from transformers import AutoModelForCausalLM, AutoTokenizer, DynamicCache
+from transformers import AutoModelForCausalLM, AutoTokenizer
 
 from turnscope import draws
 from turnscope.chat import Renderer
+from turnscope.policies._slots import ATTENTION, Slots
 from turnscope.types import Action, Seat
 
 
@@ -29,6 +31,10 @@ class Policy:
         dtype: Number format of the weights when they are loaded here.
         revision: Commit of the hub repository when the model is loaded from a hub.
         chat: Keyword arguments of the chat template.
+
+    Raises:
+        ValueError: The temperature is not positive, the chat template cannot be used, or some
+            layers of the model do not attend to all earlier tokens.
     """
 
     def __init__(
@@ -41,9 +47,17 @@ class Policy:
         revision: str | None = None,
         chat: dict[str, Any] | None = None,
     ):
+        if not temperature > 0:
+            raise ValueError(f"temperature = {temperature}: must be above 0")
         if isinstance(model, str | Path):
             tokenizer = tokenizer or AutoTokenizer.from_pretrained(model, revision=revision)
             model = AutoModelForCausalLM.from_pretrained(model, revision=revision, dtype=dtype)
+        kinds = set(getattr(model.config, "layer_types", None) or ["full_attention"])
+        if kinds != {"full_attention"} or getattr(model.config, "sliding_window", None):
+            raise ValueError(
+                f"model {model.config.model_type}: layers {', '.join(sorted(kinds))}; "
+                "this backend plays models with full attention only"
+            )
         self.model = model
         self.renderer = Renderer(tokenizer, **(chat or {}))
         self.temperature = temperature
@@ -69,12 +83,16 @@ class Conversation:
         self._pending: list[list[int]] = [[] for _ in seats]
         for row, seat in enumerate(seats):
             for turn in seat.history:
+                if not turn.action_ids:
+                    raise ValueError(
+                        f"task {seat.task.task_id}: its prefix was played without a model and has "
+                        "no tokens to go on from"
+                    )
                 self._pending[row] += [*turn.context_ids, *turn.action_ids]
                 self._ended[row] = turn.action_ids[-1:] == [policy.renderer.end_id]
         self._alive = np.arange(len(seats))
-        self._cache = DynamicCache(config=policy.model.config)
-        self._mask = torch.zeros((len(seats), 0), dtype=torch.long, device=self._device)
-        self._length = torch.zeros(len(seats), dtype=torch.long, device=self._device)
+        self._cache = Slots()
+        self._lengths = np.zeros(len(seats), dtype=np.int64)
 
     @torch.inference_mode()
     def act(
@@ -82,16 +100,22 @@ class Conversation:
     ) -> list[Action]:
         """Answer one observation at each of some seats; see `turnscope.types.Conversation`."""
         self._keep(np.asarray(rows))
-        contexts = [self._render(row, text) for row, text in zip(rows, observations, strict=True)]
-        blocks = [self._pending[row] + new for row, new in zip(rows, contexts, strict=True)]
-        sampled, logprobs = self._generate(blocks, np.asarray(limits))
-        actions = []
-        for row, context, ids, scores in zip(rows, contexts, sampled, logprobs, strict=True):
+        contexts = {
+            row: self._render(row, text) for row, text in zip(rows, observations, strict=True)
+        }
+        limit = dict(zip(rows, limits, strict=True))
+        alive = self._alive.tolist()
+        with _evaluating(self._model):
+            blocks = self._share([self._pending[row] + contexts[row] for row in alive])
+            spoken = self._generate(blocks, [limit[row] for row in alive])
+        actions = {}
+        for row, (ids, scores) in zip(alive, spoken, strict=True):
             self._pending[row] = ids[-1:]
             self._spoken[row] = True
             self._ended[row] = ids[-1] == self._policy.renderer.end_id
-            actions.append(Action(self._policy.renderer.text(ids), context, ids, scores))
-        return actions
+            text = self._policy.renderer.text(ids)
+            actions[row] = Action(text, contexts[row], ids, scores)
+        return [actions[row] for row in rows]
 
     def _render(self, row: int, observation: str) -> list[int]:
         renderer = self._policy.renderer
@@ -100,57 +124,64 @@ class Conversation:
         return list(renderer.reply(observation, self._ended[row]))
 
     def _keep(self, rows: np.ndarray) -> None:
-        """Drop the episodes that are finished from the batch."""
-        if len(rows) == len(self._alive):
-            return
-        places = torch.as_tensor(np.searchsorted(self._alive, rows), device=self._device)
-        self._alive = rows
-        self._mask, self._length = self._mask[places], self._length[places]
-        if self._mask.shape[1]:
-            self._cache.batch_select_indices(places)
+        """Drop finished episodes from the batch; the last ones move to the freed places."""
+        stays = np.isin(self._alive, rows)
+        free = np.flatnonzero(~stays[: len(rows)])
+        last = len(rows) + np.flatnonzero(stays[len(rows) :])
+        self._cache.move(last, free)
+        for array in (self._alive, self._lengths):
+            array[free] = array[last]
+        self._alive, self._lengths = self._alive[: len(rows)], self._lengths[: len(rows)]
+
+    def _share(self, blocks: list[list[int]]) -> list[list[int]]:
+        """Encode the first prompts, each different one once; return what is left to feed."""
+        if self._lengths.any() or min(len(block) for block in blocks) < 2:
+            return blocks
+        heads = [tuple(block[:-1]) for block in blocks]
+        places = {head: place for place, head in enumerate(dict.fromkeys(heads))}
+        copies = np.array([places[head] for head in heads])
+        self._lengths = self._lengths[: len(places)]
+        self._feed([list(head) for head in places])
+        self._lengths = self._lengths[copies]
+        self._cache.copy(copies)
+        return [block[-1:] for block in blocks]
 
     def _generate(
-        self, blocks: list[list[int]], limits_B: np.ndarray
-    ) -> tuple[list[list[int]], list[list[float]]]:
-        """Feed one block of tokens for each row, then sample each row's turn."""
-        sampled: list[list[int]] = [[] for _ in blocks]
-        logprobs: list[list[float]] = [[] for _ in blocks]
+        self, blocks: list[list[int]], limits: list[int]
+    ) -> list[tuple[list[int], list[float]]]:
+        """Feed a block of tokens to each row, then sample its turn."""
+        spoken: list[tuple[list[int], list[float]]] = [([], []) for _ in blocks]
         speaking_B = np.ones(len(blocks), dtype=bool)
-        logits = self._feed(blocks)
+        end = self._policy.renderer.end_id
         while True:
-            tokens_B, scores_B = self._sample(logits)
+            tokens_B, scores_B = self._sample(self._feed(blocks))
+            self._counts_N[self._alive[speaking_B]] += 1
             for place in np.flatnonzero(speaking_B):
-                sampled[place].append(int(tokens_B[place]))
-                logprobs[place].append(float(scores_B[place]))
-                self._counts_N[self._alive[place]] += 1
-                if (
-                    tokens_B[place] == self._policy.renderer.end_id
-                    or len(sampled[place]) >= limits_B[place]
-                ):
-                    speaking_B[place] = False
+                ids, scores = spoken[place]
+                ids.append(int(tokens_B[place]))
+                scores.append(float(scores_B[place]))
+                speaking_B[place] = ids[-1] != end and len(ids) < limits[place]
             if not speaking_B.any():
-                return sampled, logprobs
-            logits = self._feed(
-                [ids[-1:] if on else [] for ids, on in zip(sampled, speaking_B, strict=True)]
-            )
+                return spoken
+            blocks = [
+                ids[-1:] if on else [] for (ids, _), on in zip(spoken, speaking_B, strict=True)
+            ]
 
     def _feed(self, blocks: list[list[int]]) -> torch.Tensor:
-        """Append one block of tokens to each row; return the logits after the last token."""
-        width = max(len(block) for block in blocks)
-        ids = np.zeros((len(blocks), width), dtype=np.int64)
-        real = np.zeros((len(blocks), width), dtype=np.int64)
-        for place, block in enumerate(blocks):
-            if block:
-                ids[place, -len(block) :] = block
-                real[place, -len(block) :] = 1
-        real_BW = torch.from_numpy(real).to(self._device)
-        positions_BW = (self._length[:, None] + real_BW.cumsum(1) - 1).clamp(min=0)
-        self._mask = torch.cat([self._mask, real_BW], dim=1)
-        self._length = self._length + real_BW.sum(1)
+        """Append a block of tokens to each row; return the logits behind its last token."""
+        sizes_B = np.array([len(block) for block in blocks])
+        width = sizes_B.max()
+        fill_BW = np.arange(width) - (width - sizes_B)[:, None]  # negative: a filler
+        ids = np.zeros(fill_BW.shape, dtype=np.int64)
+        ids[fill_BW >= 0] = [token for block in blocks for token in block]
+        # Fillers go to the slots behind the block: the next one overwrites them before use.
+        slots = self._lengths[:, None] + fill_BW % width
+        self._lengths = self._lengths + sizes_B
+        slots_BW = torch.from_numpy(slots).to(self._device)
         output = self._model(
             input_ids=torch.from_numpy(ids).to(self._device),
-            attention_mask=self._mask,
-            position_ids=positions_BW,
+            attention_mask=self._cache.aim(slots_BW),
+            position_ids=slots_BW,
             past_key_values=self._cache,
             use_cache=True,
             logits_to_keep=1,
@@ -166,7 +197,20 @@ class Conversation:
         ladder_BV = heated_BV.cumsum(-1)
         tokens_B = torch.searchsorted(ladder_BV, uniforms[:, None] * ladder_BV[:, -1:], right=True)
         tokens_B = tokens_B.clamp(max=logits_BV.shape[-1] - 1)
-        return (
-            tokens_B[:, 0].cpu().numpy(),
-            logprobs_BV.gather(1, tokens_B)[:, 0].cpu().numpy(),
-        )
+        scores_B = logprobs_BV.gather(1, tokens_B)[:, 0]
+        if not torch.isfinite(scores_B).all():
+            raise ValueError("the model's log-probabilities are not finite: its weights diverged")
+        return tokens_B[:, 0].cpu().numpy(), scores_B.cpu().numpy()
+
+
+@contextmanager
+def _evaluating(model: Any) -> Iterator[None]:
+    """Leave training mode for a while: in it, gradient checkpointing silently drops the cache."""
+    training, attention = model.training, model.config._attn_implementation
+    model.eval()
+    model.config._attn_implementation = ATTENTION
+    try:
+        yield
+    finally:
+        model.config._attn_implementation = attention
+        model.train(training)

@@ -51,7 +51,7 @@ def execute(run: Run, stage: str, arguments: Sequence[str]) -> int:
     )
     try:
         _execute(run, stage, _parse(arguments))
-    except Exception as error:  # noqa: BLE001 - this is the end of the process; all is reported
+    except Exception as error:  # the end of the process: whatever it was is reported
         log.error("the job failed", exc_info=True)
         kind = "" if isinstance(error, ValueError) else f"{type(error).__name__}: "
         print(f"error: {kind}{error}", file=sys.stderr)  # noqa: T201 - the last line of the log
@@ -118,18 +118,19 @@ def _execute(run: Run, stage: str, options: argparse.Namespace) -> None:
     inputs, outputs = _files(options.input), _files(options.output)
     if "provenance" not in outputs:
         raise ValueError("no output is called provenance; every job needs one")
-    mark = outputs.pop("provenance")
+    mark = outputs["provenance"]
     planned, *names = options.code
     names = names or [f"stages.{stage}"]
     modules, code = provenance.modules(names), provenance.digest(names)
     if planned and planned != code:
         log.warning("the code changed since the job was planned: %s, now %s", planned, code)
-    for path in (mark, *outputs.values()):
+    for path in outputs.values():
         path.parent.mkdir(parents=True, exist_ok=True)
     start, clock = datetime.now(UTC), time.perf_counter()
     log.info("%s: start", stage)
     run(options.spec, inputs, outputs)
     seconds = time.perf_counter() - clock
+    del outputs["provenance"]
     for name, path in outputs.items():
         if not path.is_file():
             raise ValueError(f"stage {stage} did not write its output {name}: {path}")

@@ -11,6 +11,8 @@ from turnscope import registry, tables
 from turnscope.figures import _style
 from turnscope.stages import _job
 
+KINDS = ("pdf", "svg", "png", "csv")
+
 
 def run(spec: dict[str, Any], inputs: dict[str, Path], outputs: dict[str, Path]) -> None:
     """Write the figure, and beside it the numbers that it shows."""
@@ -19,7 +21,7 @@ def run(spec: dict[str, Any], inputs: dict[str, Path], outputs: dict[str, Path])
         tables.read_all(_job.every(inputs, name), name) for name in ("estimates", "training")
     )
     shown = figure.data(estimates, training, k=spec["k"])
-    _style.save(figure.plot(shown), shown, outputs.values())
+    _style.save(figure.plot(shown), shown, [outputs[kind] for kind in KINDS])
 
 
 if __name__ == "__main__":

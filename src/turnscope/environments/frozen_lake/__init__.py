@@ -7,8 +7,9 @@ Source:
 
 Observation:
     View `position`: first the cell you are in, size, goal and holes, as `hole=r2c3` (row and
-    column from 0), then the cell you are in. View `map`: first the map as a drawing, then the cell. View
-    `grid`: the rules, and the drawing at every turn, for large models. Only `grid` tells the slip.
+    column from 0), then the cell you are in. View `map`: first the map as a drawing, then the
+    cell. View `grid`: the rules, and the drawing at every turn, for large models. Only `grid`
+    tells the slip.
 
 Action:
     `left`, `down`, `right` or `up`, see `turnscope.environments.frozen_lake.views.way_of`.

@@ -1,0 +1,1 @@
+"""How fast things are, as ratios in one run on one machine. `make bench` prints the table."""

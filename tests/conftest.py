@@ -1,0 +1,61 @@
+"""What several test modules need and is slow to make: one tiny policy for each session of tests."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from turnscope.types import Task
+
+SPEC: dict[str, Any] = {
+    "env": "frozen_lake",
+    "model": "nano",
+    "seed": 1,
+    "options": {"view": "position"},
+    "budget": {"turns": 6, "turn_tokens": 4, "tokens": None},
+    "settings": {
+        "build": {
+            "hidden": 32,
+            "layers": 2,
+            "heads": 2,
+            "kv_heads": 1,
+            "intermediate": 64,
+            "episodes": 200,
+            "steps": 40,
+            "batch": 48,
+            "warmup": 5,
+            "learning_rate": 0.01,
+            "skill": [0.3, 0.9],
+        }
+    },
+}
+"""Specification of a base policy that is made in two seconds and sometimes succeeds."""
+
+
+@pytest.fixture(scope="session")
+def lakes() -> list[Task]:
+    """Forty small lakes to train on."""
+    from turnscope.environments import frozen_lake
+
+    return frozen_lake.tasks(3, train=40, test=0, sizes=[3, 4])
+
+
+@pytest.fixture(scope="session")
+def nano_folder(lakes: list[Task], tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder of a base policy that knows the lakes a little; not to be written to."""
+    import torch
+
+    from turnscope import base
+
+    torch.set_num_threads(1)
+    folder = tmp_path_factory.mktemp("nano")
+    base.make(SPEC, lakes, folder)
+    return folder
+
+
+@pytest.fixture(scope="session")
+def words(nano_folder: Path) -> Any:
+    """The tokenizer of that policy."""
+    from transformers import AutoTokenizer
+
+    return AutoTokenizer.from_pretrained(nano_folder)

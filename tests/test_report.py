@@ -1,0 +1,204 @@
+import base64
+import itertools
+import re
+from html.parser import HTMLParser
+
+import pandas as pd
+import pytest
+
+from tests.figures import synthetic
+from turnscope import report, tables
+from turnscope.report import Picture
+
+SVG = (
+    '<?xml version="1.0"?><svg width="237.6pt" height="100pt" xmlns="http://www.w3.org/2000/svg"/>'
+)
+PICTURE = Picture(
+    name="pass_at_k",
+    title="Success & attempts",
+    caption="Share of tasks, <Pass>. More words.",
+    svg=SVG,
+    csv="k,value,policy\n" + "".join(f"{k},0.{k}23456789,grpo\n" for k in range(1, 21)),
+)
+CLAIM = {
+    "claim": "C1",
+    "section": "3.1",
+    "text": "RL beats base",
+    "paper": "direction",
+    "env": "lake",
+    "model": "nano",
+    "policy": "grpo",
+    "statistic": "D(k)",
+    "value": -0.0321,
+    "low": -0.05,
+    "high": None,
+    "null_value": None,
+    "rule": "band above 0 & so on",
+    "verdict": "holds",
+    "detail": "k=1: -0.03",
+}
+FACTS = {"Versions": {"torch": "2.13.0"}}
+VOID = {"br", "img", "input", "link", "meta", "hr"}
+
+
+def ledger(*changes: dict) -> pd.DataFrame:
+    return tables.conform([CLAIM | change for change in changes or ({},)], "claims").to_pandas()
+
+
+def render(pictures=(PICTURE,), claims=None, estimates=None, facts=FACTS) -> str:
+    return report.render(
+        pictures,
+        ledger() if claims is None else claims,
+        synthetic.estimates() if estimates is None else estimates,
+        k=8,
+        facts=facts,
+    )
+
+
+class Page(HTMLParser):
+    """Elements in order, whether they nest well, and the text."""
+
+    def __init__(self, html: str) -> None:
+        super().__init__()
+        self.elements: list[tuple[str, dict[str, str | None]]] = []
+        self.open: list[str] = []
+        self.text = ""
+        self.feed(html)
+        self.close()
+
+    def handle_starttag(self, tag, attrs):
+        self.elements.append((tag, dict(attrs)))
+        if tag not in VOID:
+            self.open.append(tag)
+
+    def handle_endtag(self, tag):
+        assert self.open.pop() == tag
+
+    def handle_data(self, data):
+        if self.open and self.open[-1] not in ("style", "title"):
+            self.text += data
+
+    def all(self, tag: str) -> list[dict[str, str | None]]:
+        return [attributes for name, attributes in self.elements if name == tag]
+
+
+def text_of(html: str) -> str:
+    return " ".join(Page(html).text.split())
+
+
+def test_nothing_is_loaded_from_elsewhere():
+    html = render()
+    for _, attributes in Page(html).elements:
+        for name in ("src", "href", "srcset", "action", "data", "poster"):
+            assert (attributes.get(name) or "#").startswith(("#", "data:"))
+    assert not Page(html).all("script")
+    assert not re.search(r"@import|url\(", html)
+    assert "default-src 'none'" in html
+
+
+def test_the_document_is_well_formed_and_can_be_navigated():
+    page = Page(render())
+    assert page.open == []
+    assert page.all("html")[0]["lang"] == "en"
+    assert len(page.all("title")) == len(page.all("main")) == len(page.all("h1")) == 1
+    names = [attributes["id"] for _, attributes in page.elements if "id" in attributes]
+    assert len(names) == len(set(names))
+    links = [str(link["href"]) for link in page.all("a")]
+    assert {link[1:] for link in links if link.startswith("#")} <= set(names)
+    levels = [int(tag[1]) for tag, _ in page.elements if re.fullmatch("h[1-6]", tag)]
+    assert all(after <= before + 1 for before, after in itertools.pairwise(levels))
+    assert all(head.get("scope") for head in page.all("th"))
+
+
+def test_equal_inputs_give_equal_bytes():
+    assert render() == render()
+
+
+def test_a_figure_and_its_data_can_be_got_back():
+    page = Page(render())
+    image = page.all("img")[0]
+    assert base64.b64decode(str(image["src"]).split(",")[1]).decode() == SVG
+    assert image["alt"] == (
+        "Success & attempts. Share of tasks, <Pass>. All numbers are in the table."
+    )
+    assert "width: 444px" in str(image["style"])
+    link = next(link for link in page.all("a") if "download" in link)
+    assert link["download"] == "pass_at_k.csv"
+    assert base64.b64decode(str(link["href"]).split(",")[1]).decode() == PICTURE.csv
+    assert "20 rows; the first 12 are" in text_of(render())
+
+
+def test_a_claim_is_told_with_its_interval_rule_and_verdict():
+    text = text_of(render(claims=ledger({"null_value": 0.43})))
+    assert "C1 · RL beats base" in text
+    assert "Holds if: band above 0 & so on. Section 3.1 of the paper." in text
+    assert "−0.032 [−0.050, –]" in text
+    assert "lake · nano · grpo" in text
+    assert "Without any effect it would be 0.430." in text
+    assert "✓ holds" in text
+
+
+def test_verdicts_are_counted_and_never_told_by_colour_alone():
+    changes = [{"verdict": verdict, "claim": f"C{i}"} for i, verdict in enumerate(report.MARKS)]
+    text = text_of(render(claims=ledger(*changes, {"verdict": "holds"})))
+    assert "✓ 1 reproduced ✓ 2 holds ✗ 1 contradicted ? 1 inconclusive – 1 not run" in text
+    assert "1 not run in this study" in text
+
+
+def test_a_claim_judged_for_several_arms_is_told_once():
+    arms = [{"policy": arm} for arm in ("gigpo", "grpo", "ppo")]
+    html = render(claims=ledger(*arms))
+    assert text_of(html).count("RL beats base") == 1
+    assert 'rowspan="3"' in html
+    for arm in ("gigpo", "grpo", "ppo"):
+        assert f"lake · nano · {arm}" in html
+
+
+def test_an_unknown_verdict_is_refused():
+    with pytest.raises(ValueError, match="'maybe'; known: reproduced"):
+        render(claims=ledger({"verdict": "maybe"}))
+
+
+def test_words_from_outside_cannot_become_markup():
+    html = render(claims=ledger({"text": "<script>alert(1)</script>"}))
+    assert not Page(html).all("script")
+    assert "&lt;script&gt;" in html
+
+
+def test_main_numbers_are_the_estimates():
+    estimates = synthetic.estimates()
+    row = estimates[
+        (estimates["metric"] == "pass_at_k")
+        & (estimates["policy"] == "grpo")
+        & (estimates["against"] == "base")
+        & (estimates["k"] == 8)
+        & (estimates["t"] == 12)
+    ].iloc[0]
+    text = text_of(render(estimates=estimates))
+    assert report.number(row["value"], sign=True) in text
+    assert report.interval(row["low"], row["high"], sign=True) in text
+    assert "60 test tasks, 16 episodes of each by each policy, T_max = 12 turns" in text
+    assert "over seeds, k" not in text  # no such estimate was given, so no empty column
+
+
+def test_a_study_without_results_still_has_a_report():
+    nothing = synthetic.estimates().iloc[:0]
+    text = text_of(render(pictures=(), claims=ledger().iloc[:0], estimates=nothing, facts={}))
+    assert "No claim was judged" in text
+    assert "draws no figure" in text
+
+
+@pytest.mark.parametrize(
+    ("value", "sign", "words"),
+    [
+        (0.12345, False, "0.123"),
+        (0.12345, True, "+0.123"),
+        (-0.5, False, "−0.500"),
+        (228.123, False, "228.1"),
+        (0, True, "+0.000"),
+        (None, False, "–"),
+        (float("nan"), False, "–"),
+    ],
+)
+def test_numbers_are_written_for_a_reader(value, sign, words):
+    assert report.number(value, sign) == words

@@ -1,0 +1,315 @@
+from dataclasses import replace
+from itertools import pairwise
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.toys import Hall, Speaker, hall
+from turnscope import draws
+from turnscope.rollout import Start, rollout
+from turnscope.types import Budget, Episode, StopReason
+
+WIDE = Budget(turns=8, turn_tokens=4)
+SLIPPERY = hall(length=4, slip=0.3)
+
+
+def play(starts, policy=None, stream: int = 0, make=Hall) -> list[Episode]:
+    return rollout(make, starts, policy or Speaker(0.7), stream)
+
+
+def start(task=SLIPPERY, seed: int = 1, budget: Budget = WIDE, **more) -> Start:
+    return Start(task, 0, seed, budget, **more)
+
+
+def many(number: int, budget: Budget = WIDE, task=SLIPPERY) -> list[Start]:
+    return [Start(task, i, draws.seed("many", i), budget) for i in range(number)]
+
+
+def noiseless(episode: Episode) -> list[str]:
+    return [turn.action for turn in episode.turns]
+
+
+def test_an_episode_by_hand():
+    (episode,) = play([start(hall(length=2))], Speaker(1.0))
+    assert [turn.observation for turn in episode.turns] == ["at=0", "at=1"]
+    assert [turn.state_key for turn in episode.turns] == ["p0", "p1"]
+    assert [turn.reward for turn in episode.turns] == [0.0, 1.0]
+    assert (episode.stop, episode.success) == (StopReason.SUCCESS, True)
+    assert (episode.final_observation, episode.final_state_key) == ("at=2", "p2")
+    assert episode.error is None
+
+
+class Jumper(Speaker):
+    def begin(self, seats):
+        talk = super().begin(seats)
+        act = talk.act
+        talk.act = lambda *arguments: [replace(a, text="jump") for a in act(*arguments)]
+        return talk
+
+
+def test_stop_reasons():
+    assert play([start(hall(length=1))], Speaker(1.0))[0].stop is StopReason.SUCCESS
+    (lost,) = play([start()], Jumper())
+    assert (lost.stop, lost.success, len(lost.turns)) == (StopReason.FAILURE, False, 1)
+    (slow,) = play([start(hall(length=99))])
+    assert (slow.stop, slow.success, len(slow.turns)) == (StopReason.BUDGET, False, 8)
+    (talkative,) = play([start(hall(length=99), budget=replace(WIDE, tokens=5))])
+    assert (talkative.stop, talkative.success) == (StopReason.TOKENS, False)
+
+
+def test_success_in_the_last_turn_is_success():
+    (episode,) = play([start(hall(length=3), budget=replace(WIDE, turns=3))], Speaker(1.0))
+    assert episode.stop is StopReason.SUCCESS
+
+
+def test_a_solved_last_token_is_success():
+    (probe,) = play([start(hall(length=2))], Speaker(1.0))
+    tokens = sum(len(turn.action_ids) for turn in probe.turns)
+    (episode,) = play([start(hall(length=2), budget=replace(WIDE, tokens=tokens))], Speaker(1.0))
+    assert episode.stop is StopReason.SUCCESS
+
+
+@given(st.integers(1, 12), st.integers(1, 4), st.integers(0, 10))
+def test_the_token_budget_is_used_up_and_never_exceeded(tokens, turn_tokens, seed):
+    seen: list = []
+    budget = Budget(turns=50, turn_tokens=turn_tokens, tokens=tokens)
+    (episode,) = play([start(hall(length=99), seed, budget)], Speaker(0.5, seen))
+    assert sum(len(turn.action_ids) for turn in episode.turns) == tokens
+    assert episode.stop is StopReason.TOKENS
+    assert all(1 <= limit <= turn_tokens for _, _, limit, _ in seen)
+    used = 0
+    for turn, (_, _, limit, _) in zip(episode.turns, seen, strict=True):
+        assert limit == min(turn_tokens, tokens - used)
+        used += len(turn.action_ids)
+
+
+def test_a_told_policy_reads_the_turns_left_and_the_record_says_so():
+    seen: list = []
+    (episode,) = play([start(budget=replace(WIDE, turns=3, told=True))], Speaker(0.0, seen))
+    texts = ["at=0\nturns left 3", "at=0\nturns left 2", "at=0\nturns left 1"]
+    assert [text for _, text, _, _ in seen] == texts
+    assert [turn.observation for turn in episode.turns] == texts
+    assert [left for *_, left in seen] == [3, 2, 1]
+
+
+def test_a_blind_policy_reads_nothing_of_the_budget():
+    texts = []
+    for turns in (3, 8):
+        seen: list = []
+        play([start(budget=replace(WIDE, turns=turns))], Speaker(0.0, seen))
+        texts.append([text for _, text, _, _ in seen][:3])
+    assert texts[0] == texts[1] == ["at=0"] * 3
+
+
+BROKEN = [
+    hall(breaks="reset"),
+    hall(breaks="step", at=0),
+    hall(breaks="step", at=1),
+    hall(breaks="key", at=0),
+    hall(breaks="key", at=2),
+]
+
+
+@pytest.mark.parametrize("bad", BROKEN, ids=lambda task: str(task.payload))
+def test_an_environment_that_raises_ends_its_own_episode_and_no_other(bad):
+    healthy = many(6)
+    mixed = [*healthy[:3], start(bad), *healthy[3:]]
+    expected = play(healthy, Speaker(1.0))
+    *_, episode = played = play(mixed[:4], Speaker(1.0))
+    assert (episode.stop, episode.success) == (StopReason.ERROR, None)
+    assert episode.error
+    assert "\n" not in episode.error
+    assert (episode.final_observation, episode.final_state_key) == ("", "")
+    assert played[:3] == expected[:3]
+    both = play(mixed, Speaker(1.0))
+    assert both[:3] + both[4:] == expected
+
+
+def test_the_turn_in_which_an_environment_fails_is_not_recorded():
+    (episode,) = play([start(hall(breaks="step", at=1))], Speaker(1.0))
+    assert [turn.state_key for turn in episode.turns] == ["p0"]
+    assert episode.error == "RuntimeError: the floor gave way"
+    (episode,) = play([start(hall(breaks="reset"))])
+    assert episode.turns == []
+    assert episode.error == "OSError: the door is locked"
+
+
+def test_a_batch_of_failures_alone_comes_back():
+    episodes = play([start(hall(breaks="reset"))] * 3)
+    assert [episode.stop for episode in episodes] == [StopReason.ERROR] * 3
+
+
+class Mute(Speaker):
+    def begin(self, seats):
+        talk = super().begin(seats)
+        talk.act = lambda *_: (_ for _ in ()).throw(RuntimeError("out of memory"))
+        return talk
+
+
+def test_a_policy_that_raises_ends_the_call_and_environments_are_closed():
+    opened: list[Hall] = []
+    with pytest.raises(RuntimeError, match="out of memory"):
+        play(many(4), Mute(), make=lambda: Hall(opened))
+    assert [environment.closed for environment in opened] == [1] * 4
+
+
+class Short(Speaker):
+    def begin(self, seats):
+        talk = super().begin(seats)
+        act = talk.act
+        talk.act = lambda *arguments: act(*arguments)[1:]
+        return talk
+
+
+def test_a_policy_that_loses_an_answer_is_refused():
+    with pytest.raises(ValueError, match="zip"):
+        play(many(4), Short())
+
+
+def test_environments_are_closed_whatever_happens():
+    opened: list[Hall] = []
+    play([*many(3), *(start(bad) for bad in BROKEN)], make=lambda: Hall(opened))
+    assert [environment.closed for environment in opened] == [1] * 8
+    opened.clear()
+    wrong = (replace(play([start()])[0].turns[0], state_key="nowhere"),)
+    with pytest.raises(ValueError, match="nowhere"):
+        play([start(), start(prefix=wrong), start()], make=lambda: Hall(opened))
+    assert [environment.closed for environment in opened] == [1] * 3
+
+
+def test_a_failure_to_close_spoils_no_episode():
+    tasks = [SLIPPERY, hall(length=4, slip=0.3, breaks="close"), SLIPPERY]
+    opened: list[Hall] = []
+    episodes = play([start(task) for task in tasks], make=lambda: Hall(opened))
+    assert episodes == play([start()] * 3)
+    assert [environment.closed for environment in opened] == [1] * 3
+
+
+def test_equal_calls_give_equal_episodes():
+    assert play(many(40)) == play(many(40))
+
+
+def test_streams_differ_in_the_policy_and_share_the_noise():
+    one, two = play(many(60), stream=1), play(many(60), stream=2)
+    assert [noiseless(episode) for episode in one] != [noiseless(episode) for episode in two]
+    always = Speaker(1.0)  # its words do not depend on the stream, so only the noise is seen
+    states = [
+        [[turn.state_key for turn in e.turns] for e in play(many(60), always, stream)]
+        for stream in (1, 2)
+    ]
+    assert states[0] == states[1]
+
+
+def test_attempts_differ():
+    episodes = play(many(60))
+    assert len({tuple(noiseless(episode)) for episode in episodes}) > 20
+
+
+def test_the_batch_does_not_matter():
+    starts = many(64)
+    together = play(starts)
+    assert [play([alone])[0] for alone in starts] == together
+    assert play(starts[::-1]) == together[::-1]
+
+
+def test_a_smaller_budget_is_a_prefix_of_a_larger_one():
+    large = play(many(50, replace(WIDE, turns=20)))
+    for turns in range(1, 20):
+        for small, episode in zip(play(many(50, replace(WIDE, turns=turns))), large, strict=True):
+            assert small.turns == episode.turns[:turns]
+            solved = episode.success and len(episode.turns) <= turns
+            assert small.success == solved
+
+
+def test_going_on_from_any_prefix_gives_the_same_episode():
+    for whole in play(many(30)):
+        origin = Start(SLIPPERY, whole.sample, draws.seed("many", whole.sample), WIDE)
+        for cut in range(len(whole.turns) + 1):
+            (again,) = play([replace(origin, prefix=tuple(whole.turns[:cut]))])
+            assert again == whole
+
+
+def test_a_told_prefix_goes_on_as_it_began():
+    told = replace(WIDE, told=True)
+    (whole,) = play([start(budget=told)])
+    for cut in range(len(whole.turns) + 1):
+        assert play([start(budget=told, prefix=tuple(whole.turns[:cut]))]) == [whole]
+
+
+def test_a_whole_episode_as_prefix_asks_the_policy_nothing():
+    (whole,) = play([start(hall(length=3))], Speaker(1.0))
+    seen: list = []
+    (again,) = play([start(hall(length=3), prefix=tuple(whole.turns))], Speaker(1.0, seen))
+    assert again == whole
+    assert seen == []
+
+
+def test_branches_are_independent_of_each_other_and_of_the_trunk():
+    (whole,) = play([start(hall(length=99, slip=0.5))])
+    origin = start(hall(length=99, slip=0.5), prefix=tuple(whole.turns[:2]))
+    branches = play([replace(origin, branch=draws.seed("branch", i)) for i in range(200)])
+    assert all(episode.turns[:2] == whole.turns[:2] for episode in branches)
+    words = [tuple(noiseless(episode)[2:]) for episode in [*branches, whole]]
+    assert len(set(words)) > 30  # of the 2**6 continuations
+    always = Speaker(1.0)
+    (trunk,) = play([start(hall(length=99, slip=0.5))], always)
+    origin = replace(origin, prefix=tuple(trunk.turns[:2]))
+    noisy = play([replace(origin, branch=draws.seed("branch", i)) for i in range(200)], always)
+    moves = [
+        [a.state_key != b.state_key for a, b in pairwise(episode.turns[2:])] for episode in noisy
+    ]
+    assert len({tuple(move) for move in moves}) > 20  # of the 2**5 patterns of slips
+    first = sum(move[0] for move in moves)
+    assert abs(first - 100) < 4 * (200 * 0.25) ** 0.5
+
+
+def test_equal_branches_are_equal():
+    (whole,) = play([start()])
+    origin = start(prefix=tuple(whole.turns[:1]), branch=7)
+    assert play([origin]) == play([origin])
+
+
+def test_a_wrong_prefix_is_refused_by_name():
+    (whole,) = play([start(hall(length=9))], Speaker(1.0))
+    wrong = (whole.turns[0], replace(whole.turns[1], state_key="p7"))
+    with pytest.raises(ValueError, match=r"task hall: .*turn 1 .*'p1'.*'p7'") as caught:
+        play([start(hall(length=9), prefix=wrong)])
+    assert "\n" not in str(caught.value)
+
+
+def test_a_prefix_beyond_the_end_is_refused():
+    (whole,) = play([start(hall(length=2))], Speaker(1.0))
+    longer = (*whole.turns, replace(whole.turns[-1], state_key="p2"))
+    with pytest.raises(ValueError, match="task hall"):
+        play([start(hall(length=2), prefix=longer)])
+    (slow,) = play([start(hall(length=9))], Speaker(0.0))
+    with pytest.raises(ValueError, match="task hall"):
+        play([start(hall(length=9), budget=replace(WIDE, turns=3), prefix=tuple(slow.turns))])
+
+
+def test_an_environment_that_fails_in_a_replay_is_data():
+    (whole,) = play([start(hall(length=9))], Speaker(1.0))
+    prefix = tuple(whole.turns[:4])
+    for bad in (hall(length=9, breaks="step", at=1), hall(length=9, breaks="key", at=2)):
+        (episode,) = play([start(bad, prefix=prefix)], Speaker(1.0))
+        assert episode.stop is StopReason.ERROR
+        assert len(episode.turns) < 4
+    (episode,) = play([start(hall(length=9, breaks="reseed"), prefix=prefix, branch=3)])
+    assert (episode.stop, episode.success) == (StopReason.ERROR, None)
+
+
+def test_success_without_an_end_is_a_failure_of_the_environment():
+    class Endless(Hall):
+        def step(self, action):
+            return super().step(action)._replace(terminated=False)
+
+    (episode,) = play([start(hall(length=2))], Speaker(1.0), make=Endless)
+    assert episode.stop is StopReason.ERROR
+    assert "success" in str(episode.error)
+
+
+def test_the_worlds_of_a_batch_are_its_own():
+    opened: list[Hall] = []
+    play(many(5), make=lambda: Hall(opened))
+    assert len({id(environment) for environment in opened}) == 5
