@@ -1,3 +1,4 @@
+from collections.abc import Callable
 from dataclasses import replace
 from itertools import pairwise
 
@@ -5,16 +6,21 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.toys import Hall, Speaker, hall
+from tests.toys import Hall, Speaker, Talk, hall
 from turnscope import draws
 from turnscope.rollout import Start, rollout
-from turnscope.types import Budget, Episode, StopReason
+from turnscope.types import Budget, Episode, Policy, StopReason
 
 WIDE = Budget(turns=8, turn_tokens=4)
 SLIPPERY = hall(length=4, slip=0.3)
 
 
-def play(starts, policy=None, stream: int = 0, make=Hall) -> list[Episode]:
+def play(
+    starts: list[Start],
+    policy: Policy | None = None,
+    stream: int = 0,
+    make: Callable[[], Hall] = Hall,
+) -> list[Episode]:
     return rollout(make, starts, policy or Speaker(0.7), stream)
 
 
@@ -40,12 +46,14 @@ def test_an_episode_by_hand():
     assert episode.error is None
 
 
+class Jumping(Talk):
+    def act(self, rows, observations, limits):
+        return [replace(action, text="jump") for action in super().act(rows, observations, limits)]
+
+
 class Jumper(Speaker):
     def begin(self, seats):
-        talk = super().begin(seats)
-        act = talk.act
-        talk.act = lambda *arguments: [replace(a, text="jump") for a in act(*arguments)]
-        return talk
+        return Jumping(self, seats)
 
 
 def test_stop_reasons():
@@ -140,11 +148,14 @@ def test_a_batch_of_failures_alone_comes_back():
     assert [episode.stop for episode in episodes] == [StopReason.ERROR] * 3
 
 
+class Failing(Talk):
+    def act(self, rows, observations, limits):
+        raise RuntimeError("out of memory")
+
+
 class Mute(Speaker):
     def begin(self, seats):
-        talk = super().begin(seats)
-        talk.act = lambda *_: (_ for _ in ()).throw(RuntimeError("out of memory"))
-        return talk
+        return Failing(self, seats)
 
 
 def test_a_policy_that_raises_ends_the_call_and_environments_are_closed():
@@ -154,12 +165,14 @@ def test_a_policy_that_raises_ends_the_call_and_environments_are_closed():
     assert [environment.closed for environment in opened] == [1] * 4
 
 
+class Losing(Talk):
+    def act(self, rows, observations, limits):
+        return super().act(rows, observations, limits)[1:]
+
+
 class Short(Speaker):
     def begin(self, seats):
-        talk = super().begin(seats)
-        act = talk.act
-        talk.act = lambda *arguments: act(*arguments)[1:]
-        return talk
+        return Losing(self, seats)
 
 
 def test_a_policy_that_loses_an_answer_is_refused():

@@ -53,7 +53,8 @@ def test_tables_hold_what_was_played(tmp_path):
     heads, turns = write(plan(), tmp_path)
     episodes = play(plan())
     assert len(heads) == len(episodes)
-    for row, episode in zip(heads.itertuples(), episodes, strict=True):
+    rows: list[Any] = list(heads.itertuples())
+    for row, episode in zip(rows, episodes, strict=True):
         assert (row.env, row.model, row.policy) == ("hall", "m", "base")
         assert (row.task_id, row.sample) == (episode.task_id, episode.sample)
         assert (row.budget, row.told) == (6, False)
@@ -68,7 +69,8 @@ def test_tables_hold_what_was_played(tmp_path):
         (episode, number, turn) for episode in episodes for number, turn in enumerate(episode.turns)
     ]
     assert len(turns) == len(said)
-    for row, (episode, number, turn) in zip(turns.itertuples(), said, strict=True):
+    rows = list(turns.itertuples())
+    for row, (episode, number, turn) in zip(rows, said, strict=True):
         assert (row.task_id, row.sample, row.turn) == (episode.task_id, episode.sample, number)
         assert (row.state_key, row.observation) == (turn.state_key, turn.observation)
         assert (row.action, row.valid, row.reward) == (turn.action, turn.valid, turn.reward)

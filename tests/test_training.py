@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 import torch
 from transformers import AutoModelForCausalLM, AutoTokenizer
-from trl import GRPOTrainer
+from trl.trainer.grpo_trainer import GRPOTrainer
 
 from tests.toys import Hall, Speaker, hall
 from turnscope import draws, training
@@ -127,7 +127,7 @@ def test_what_reaches_the_loss_is_ours_at_exactly_the_policys_tokens(watched):
                     prompt,
                     inputs["completion_ids"][row][real].tolist(),
                     inputs["tool_mask"][row][real].tolist(),
-                    np.round(inputs["advantages"][row][real].double(), 4).tolist(),
+                    np.round(inputs["advantages"][row][real].double().numpy(), 4).tolist(),
                 )
             )
             assert not inputs["advantages"][row][~real].any()

@@ -62,13 +62,13 @@ class Recipe:
     """Longest sequence, tokens."""
     episodes: int = 12000
     """Expert episodes to learn from."""
-    skill: tuple[float, float] = (0.2, 0.9)
+    skill: tuple[float, float] = (0.5, 1.0)
     """Range of the expert's skill; drawn uniformly for each episode."""
-    steps: int = 800
+    steps: int = 400
     """Optimiser steps."""
     batch: int = 64
     """Episodes in a step."""
-    learning_rate: float = 4e-3
+    learning_rate: float = 6e-3
     warmup: int = 30
     """Steps in which the learning rate rises; it falls to a tenth along a cosine afterwards."""
     gradient_norm: float = 1.0
@@ -119,6 +119,11 @@ def network(recipe: Recipe, words: PreTrainedTokenizerFast, seed: int) -> Qwen3F
         words: Its tokenizer.
         seed: Seed of the initial weights.
     """
+    untyped: dict[str, Any] = {
+        "rope_parameters": {"rope_type": "default", "rope_theta": 10000.0},
+        "eos_token_id": words.eos_token_id,
+        "pad_token_id": words.pad_token_id,
+    }
     config = Qwen3Config(
         vocab_size=len(words),
         hidden_size=recipe.hidden,
@@ -129,12 +134,10 @@ def network(recipe: Recipe, words: PreTrainedTokenizerFast, seed: int) -> Qwen3F
         head_dim=recipe.head_dim,
         max_position_embeddings=recipe.context,
         tie_word_embeddings=True,
-        rope_theta=10000.0,
         initializer_range=recipe.hidden**-0.5,
         bos_token_id=None,
-        eos_token_id=words.eos_token_id,
-        pad_token_id=words.pad_token_id,
         dtype="float32",
+        **untyped,
     )
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(draws.seed("nano", seed) % (1 << 63))

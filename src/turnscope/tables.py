@@ -211,12 +211,12 @@ def to_tasks(frame: pd.DataFrame) -> list[Task]:
     """Read rows of `tasks` back as tasks."""
     return [
         Task(
-            row.task_id,
-            row.split,
-            row.stratum,
-            row.cluster,
-            json.loads(row.payload),
-            None if pd.isna(row.min_turns) else int(row.min_turns),
+            row["task_id"],
+            row["split"],
+            row["stratum"],
+            row["cluster"],
+            json.loads(row["payload"]),
+            None if pd.isna(row["min_turns"]) else int(row["min_turns"]),
         )
-        for row in frame.itertuples()
+        for row in frame.to_dict("records")
     ]

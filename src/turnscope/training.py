@@ -22,7 +22,8 @@ import numpy as np
 import torch
 from datasets import Dataset
 from transformers import AutoModelForCausalLM, AutoTokenizer, PrinterCallback, TrainerState
-from trl import GRPOConfig, GRPOTrainer
+from trl.trainer.grpo_config import GRPOConfig
+from trl.trainer.grpo_trainer import GRPOTrainer
 
 from turnscope import draws
 from turnscope.advantages import Float, TurnBatch
@@ -367,7 +368,7 @@ def train(
     """
     check(recipe, len(study.tasks))
     words = AutoTokenizer.from_pretrained(base)
-    model = AutoModelForCausalLM.from_pretrained(base, dtype=torch.float32)
+    model: Any = AutoModelForCausalLM.from_pretrained(base, dtype=torch.float32)
     checkpoint = last_checkpoint(scratch, name)
     if checkpoint:
         log.info("going on from %s", checkpoint.name)

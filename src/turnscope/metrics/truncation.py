@@ -42,7 +42,7 @@ from turnscope.metrics._rows import bootstrap, joined, p_values, pointwise, rows
 
 
 def estimate(tasks: pd.DataFrame, episodes: pd.DataFrame, settings: Settings) -> pd.DataFrame:
-    """Compare cut with fresh episodes, for every policy and arm and every smaller budget.
+    """Compare cut with fresh episodes, for every policy and every smaller budget.
 
     Args:
         tasks: Rows of table `tasks`.
@@ -86,6 +86,8 @@ def _compare(
         strict=True,
     )
     for ours, theirs in pairs:
+        if ours.policy not in anew:  # an arm's mean says no more than the policies it is made of
+            continue
         gap = replace(ours.minus(theirs), against=None)
         draws_KTB = bootstrap(gap, weights)
         columns = pointwise(gap, draws_KTB) | {"p_value": p_values(gap, signs)}

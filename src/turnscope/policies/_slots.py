@@ -25,20 +25,24 @@ class Slots:
         self._used = 0
         self._slots_BW: Any = None
 
-    def aim(self, slots_BW: torch.Tensor) -> torch.Tensor:
+    def aim(self, slots_BW: torch.Tensor, dtype: torch.dtype) -> torch.Tensor:
         """Say where the tokens of the next forward pass go.
 
         A token sees the slots up to its own, so what lies in later slots does not matter.
 
         Args:
             slots_BW: Slot of each token in its row.
+            dtype: Number format of the model.
 
         Returns:
-            The attention mask, True where a token sees a slot, shape (B, 1, W, S).
+            What is added to the attention scores, shape (B, 1, W, S).
         """
         self._slots_BW = slots_BW
         self._used = int(slots_BW.max()) + 1
-        return torch.arange(self._used, device=slots_BW.device) <= slots_BW[:, None, :, None]
+        hidden = torch.arange(self._used, device=slots_BW.device) > slots_BW[:, None, :, None]
+        return torch.zeros(hidden.shape, dtype=dtype, device=hidden.device).masked_fill_(
+            hidden, float("-inf")
+        )
 
     def update(
         self, keys_BHWD: torch.Tensor, values_BHWD: torch.Tensor, layer: int, *_: Any, **__: Any
@@ -85,11 +89,12 @@ def attend(
     """Attend with the queries of a group of heads side by side; see transformers' interface."""
     batch, heads, width, size = query.shape
     group = heads // key.shape[1]
+    mask = attention_mask[:, :, None].expand(-1, -1, group, -1, -1).flatten(2, 3)
     output = torch.nn.functional.scaled_dot_product_attention(
         query.reshape(batch, -1, group * width, size),
         key,
         value,
-        attn_mask=attention_mask.repeat(1, 1, group, 1),
+        attn_mask=mask,
         scale=scaling,
     )
     return output.view(batch, heads, width, size).transpose(1, 2), None

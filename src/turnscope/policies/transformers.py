@@ -180,7 +180,7 @@ class Conversation:
         slots_BW = torch.from_numpy(slots).to(self._device)
         output = self._model(
             input_ids=torch.from_numpy(ids).to(self._device),
-            attention_mask=self._cache.aim(slots_BW),
+            attention_mask=self._cache.aim(slots_BW, self._model.dtype),
             position_ids=slots_BW,
             past_key_values=self._cache,
             use_cache=True,
