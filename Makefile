@@ -25,7 +25,7 @@ restore: $(VENV)/.run  ## accept the files under results/ as made from the prese
 	@$(SNAKEMAKE) all --touch --quiet
 
 test: $(VENV)/.dev  ## set up and run all tests
-	@OMP_NUM_THREADS=1 PYTHONPATH=src $(BIN)/pytest -q -n 2 --dist loadfile -m "not verify"
+	@OMP_NUM_THREADS=1 PYTHONPATH=src $(BIN)/pytest -q -n 2 --dist loadfile
 
 check: $(VENV)/.dev  ## style, types, layers, workflow, spelling
 	@$(BIN)/ruff format --check --quiet .

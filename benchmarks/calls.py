@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from transformers import AutoModelForCausalLM, AutoTokenizer
-from transformers.utils import get_json_schema
+from transformers.utils.chat_template_utils import get_json_schema
 from trl.chat_template_utils import qwen3_instruct_2507_chat_template
 
 from turnscope import draws, nano
@@ -23,9 +23,10 @@ from turnscope.environments import frozen_lake
 from turnscope.policies import expert
 from turnscope.policies.transformers import Policy
 from turnscope.rollout import Start, rollout
-from turnscope.types import Budget, Episode, StopReason, Step, Task, Turn
+from turnscope.types import Budget, Episode, Step, StopReason, Task, Turn
 
 TURNS, TURN_TOKENS = 20, 12
+"""T, and tokens of a turn; a call has 10."""
 OPTIONS: dict[str, Any] = {"sizes": [4, 5, 6], "frozen": 0.8, "slip": 0.2, "distance": 2}
 RECIPE = nano.Recipe(
     kv_heads=1,  # four query heads share their keys, as in Qwen3-4B and Qwen3-8B
@@ -39,6 +40,7 @@ RECIPE = nano.Recipe(
     warmup=30,
 )
 DONE = "done"
+"""What a policy says when the episode is over."""
 CALL = re.compile(r"<tool_call>\s*(.+?)\s*</tool_call>", re.DOTALL)
 
 
@@ -124,6 +126,11 @@ def reply(observation: str) -> str:
     return f"<tool_response>\n{observation}\n</tool_response>"
 
 
+def content(observation: str) -> str:
+    """Take an observation out of the frame of a reply."""
+    return observation.removeprefix("<tool_response>\n").removesuffix("\n</tool_response>")
+
+
 def direction(action: str) -> str:
     """Read a call; empty when it is none."""
     found = CALL.search(action)
@@ -133,9 +140,9 @@ def direction(action: str) -> str:
         return ""
 
 
-def tasks() -> list[Task]:
+def tasks(number: int) -> list[Task]:
     """Draw lakes as in the default study."""
-    return frozen_lake.tasks(1, train=RECIPE.episodes, test=0, **OPTIONS)
+    return frozen_lake.tasks(1, train=number, test=0, **OPTIONS)
 
 
 def policy(model: Any, words: Any) -> Policy:
@@ -168,7 +175,8 @@ def _make(folder: Path) -> None:
     teacher = expert.Policy(env="frozen_lake", skill=RECIPE.skill)
     budget = Budget(TURNS, TURN_TOKENS)
     starts = [
-        Start(task, 0, draws.seed("bench teacher", task.task_id), budget) for task in tasks()
+        Start(task, 0, draws.seed("bench teacher", task.task_id), budget)
+        for task in tasks(RECIPE.episodes)
     ]
     episodes = [spoken(e) for e in rollout(frozen_lake.Environment, starts, teacher)]
     said = [turn for episode in episodes for turn in episode.turns]

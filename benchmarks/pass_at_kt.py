@@ -4,10 +4,10 @@ Run by hand: `OMP_NUM_THREADS=1 PYTHONPATH=src python -m benchmarks.pass_at_kt`
 """
 
 import resource
-import time
 
 from tests.simulated import study
 
+from benchmarks.rows import Row, clock, main
 from turnscope.metrics import Settings, pass_at_kt
 
 TASKS, EPISODES, T_MAX, DRAWS = 500, 32, 20, 10_000
@@ -17,32 +17,31 @@ SETTINGS = Settings(
 )
 
 
-def measure() -> dict[str, float]:
+def measure() -> list[Row]:
     """Estimate everything for four policies and their arm.
 
     Returns:
-        Wall-clock and processor seconds of the second of two runs (the first pays for imports),
-        and the peak memory of the whole process, GiB.
+        Seconds of the second of two runs (the first pays for imports), and the peak memory of the
+        whole process.
     """
     frames = study(1, tasks=TASKS, episodes=EPISODES, t_max=T_MAX)
     pass_at_kt.estimate(*frames, SETTINGS)
-    wall, processor = time.perf_counter(), time.process_time()
-    pass_at_kt.estimate(*frames, SETTINGS)
-    return {
-        "seconds": time.perf_counter() - wall,
-        "processor_seconds": time.process_time() - processor,
-        "peak_gib": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20,
-    }
-
-
-def main() -> None:
-    """Print the measurement beside the bars."""
-    found = measure()
-    print(f"Pass@(k,T): {TASKS} tasks x {EPISODES} episodes x {T_MAX} budgets, {DRAWS} draws")
-    print(f"  seconds   {found['seconds']:.2f} (bar {BAR_SECONDS:.0f})")
-    print(f"  processor {found['processor_seconds']:.2f}")
-    print(f"  peak GiB  {found['peak_gib']:.2f} (bar {BAR_GIB:.0f})")
+    with clock() as time:
+        pass_at_kt.estimate(*frames, SETTINGS)
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
+    name = f"Pass@(k,T), {TASKS} tasks x {EPISODES} episodes x {T_MAX} budgets, {DRAWS} draws"
+    return [
+        Row(
+            name,
+            "s",
+            time.wall,
+            bar=f"< {BAR_SECONDS:g} s",
+            met=time.wall < BAR_SECONDS,
+            details={"processor_seconds": time.processor},
+        ),
+        Row("- peak memory", "GiB", peak, bar=f"< {BAR_GIB:g} GiB", met=peak < BAR_GIB),
+    ]
 
 
 if __name__ == "__main__":
-    main()
+    main(measure)

@@ -14,7 +14,9 @@ os.environ.setdefault("HF_HUB_OFFLINE", "1")
 
 from datasets import Dataset
 from transformers import PrinterCallback
-from trl import GRPOConfig, GRPOTrainer
+from trl.chat_template_utils import parse_response
+from trl.trainer.grpo_config import GRPOConfig
+from trl.trainer.grpo_trainer import GRPOTrainer
 
 from benchmarks import calls
 from benchmarks.rows import Time, clock
@@ -79,13 +81,24 @@ def timed(owner: Any, name: str, times: list[Time]) -> None:
     setattr(owner, name, call)
 
 
+def counted(owner: Any, name: str, counts: list[int]) -> None:
+    """Record for how many rows each call of a method generates."""
+    inner: Callable[..., Any] = getattr(owner, name)
+
+    def call(rows: list[Any], *arguments: Any, **options: Any) -> Any:
+        counts.append(len(rows))
+        return inner(rows, *arguments, **options)
+
+    setattr(owner, name, call)
+
+
 def turns(made: GRPOTrainer) -> int:
-    """Count the turns of the last episodes that moved something or could have."""
+    """Count the turns of the last episodes, without what was said after their end."""
     return sum(tool.turns for tool in made.environments or [])
 
 
 def check(made: GRPOTrainer, tasks: list[Task], episodes: list[Episode]) -> int:
-    """Prove that both sides give a model the same tokens.
+    """Prove that both sides show a model the same tokens and read the same calls.
 
     Args:
         made: TRL's trainer.
@@ -99,18 +112,25 @@ def check(made: GRPOTrainer, tasks: list[Task], episodes: list[Episode]) -> int:
         ValueError: They do not.
     """
     made._batch_environments = [None]
-    named = {task.task_id: place for place, task in enumerate(tasks)}
-    compared = 0
+    places = {task.task_id: place for place, task in enumerate(tasks)}
     for episode in episodes:
         tool = calls.Tool(tasks)
-        message = {"role": "user", "content": tool.reset(place=named[episode.task_id])}
+        message = {"role": "user", "content": tool.reset(place=places[episode.task_id])}
         (wanted,), _, _ = made._tokenize_prompts([[message]])
-        for turn in episode.turns:
+        prompt: list[int] = []
+        for number, turn in enumerate(episode.turns):
+            if number:
+                content = calls.content(turn.observation)
+                answer = {"role": "tool", "name": "move", "content": content}
+                wanted = made._get_tool_suffix_ids([answer])
             if list(turn.context_ids) != list(wanted):
-                raise ValueError(f"{turn.context_ids} is not what TRL renders: {wanted}")
-            compared += 1
-            said = turn.observation.removeprefix(calls.reply("").split("\n\n")[0] + "\n")
-            del said
-            wanted = None
-            break
-    return compared
+                raise ValueError(f"tokens {turn.context_ids}, but TRL renders {wanted}")
+            prompt += turn.context_ids
+            read = parse_response(
+                made._tokenizer, turn.action_ids, prefix=prompt, tools=made._env_tools[None]
+            )
+            named = [call["function"]["arguments"] for call in read.get("tool_calls", [])]
+            if turn.valid and named != [{"direction": calls.direction(turn.action)}]:
+                raise ValueError(f"call {turn.action!r}, but TRL reads {named}")
+            prompt += turn.action_ids
+    return sum(len(episode.turns) for episode in episodes)

@@ -122,7 +122,7 @@ REFUSALS = [
     ),
     (
         {"models__nano__build__batch": 30000},
-        "models.nano.build.batch: 30000 is above models.nano.build.episodes = 20000; legal is at m",
+        "models.nano.build.batch: 30000 is above models.nano.build.episodes = 12000; legal is at m",
     ),
     ({"metrics__shares": [0.5, 1.5]}, "metrics.shares.1: 1.5 is not legal; legal is at most 1"),
     ({"training__seeds": []}, "training.seeds: [] is not legal; legal is a list of at least 1"),
@@ -158,19 +158,19 @@ def test_a_constant_that_is_not_there_is_refused():
 
 
 def test_the_schema_knows_the_recipes():
-    from turnscope import nano, training
+    from turnscope import nano, practice
 
-    for name, recipe in (("build", nano.Recipe), ("recipe", training.Recipe)):
+    for name, recipe in (("build", nano.Recipe), ("recipe", practice.Recipe)):
         fields = [field.name for field in dataclasses.fields(recipe)]
         assert list(SCHEMA["$defs"][name]["properties"]) == fields
 
 
 def test_the_study_spells_out_the_recipes():
-    from turnscope import nano, training
+    from turnscope import nano, practice
 
     for given, recipe in (
         (study()["models"]["nano"]["build"], nano.Recipe),
-        (study()["training"], training.Recipe),
+        (study()["training"], practice.Recipe),
     ):
         assert set(given) - {"seeds"} == {field.name for field in dataclasses.fields(recipe)}
 

@@ -10,7 +10,7 @@ from turnscope import draws
 
 seeds = st.integers(0, 2**64 - 1)
 
-SEED = 8453954121717424503
+SEED = 13779525795005251390
 """Of task `test-00017`. Another value means that every stored result was drawn otherwise."""
 
 

@@ -17,19 +17,23 @@ from transformers import AutoModelForCausalLM, AutoTokenizer
 from trl.trainer.grpo_trainer import GRPOTrainer
 
 from tests.toys import Hall, Speaker, hall
-from turnscope import draws, training
+from turnscope import checkpoints, draws, practice, training
 from turnscope.advantages import TurnBatch
 from turnscope.algorithms import grpo
 from turnscope.algorithms._arm import Algorithm, Moment, full, outcome
 from turnscope.environments import frozen_lake
 from turnscope.policies.transformers import Policy
-from turnscope.training import Batch, Recipe, Study, credit, measure, tokens
+from turnscope.practice import Batch, Recipe, Study, measure, pay, tokens
 from turnscope.types import Budget, Episode, StopReason, Task, Turn
 
 RECIPE = Recipe(
     steps=2, tasks=4, group=4, learning_rate=1e-3, checkpoint_steps=2, gradient_norm=1e9
 )
 BUDGET = Budget(turns=6, turn_tokens=4)
+
+
+def credited(algorithm, episodes, budgets, group):
+    return practice.credit(algorithm, episodes, pay(algorithm, episodes), budgets, group)
 
 
 class Flaky(frozen_lake.Environment):
@@ -323,9 +327,9 @@ def test_credit_by_hand():
         episode(turn([], [1], 1.5), turn([], [1], 0.5)),
         episode(turn([], [1], 0.5)),
     ]
-    got = credit(grpo.make(scale="none"), episodes, [5] * 6, 3)
+    got = credited(grpo.make(scale="none"), episodes, [5] * 6, 3)
     assert [part.tolist() for part in got] == [[0.5, 0.5], [0.0], [-0.5], [0.5], [0.5, 0.5], [-1.0]]
-    scaled = credit(grpo.make(), episodes, [5] * 6, 3)
+    scaled = credited(grpo.make(), episodes, [5] * 6, 3)
     one, two = 0.5**0.5 + 1e-4, (2 * 0.25 / 2 + 1 / 2) ** 0.5 + 1e-4
     expected = [0.5 / one] * 2 + [0] + [-0.5 / one] + [0.5 / two] * 3 + [-1 / two]
     np.testing.assert_allclose(np.concatenate(scaled), expected, rtol=1e-12)
@@ -334,8 +338,11 @@ def test_credit_by_hand():
 def test_where_all_or_all_but_one_failed_nothing_is_earned():
     failed = episode(stop=StopReason.ERROR)
     alone = episode(turn([], [1], 1.0))
-    assert [part.tolist() for part in credit(grpo.make(), [failed, alone], [5, 5], 2)] == [[], [0]]
-    assert [part.tolist() for part in credit(grpo.make(), [failed] * 2, [5, 5], 2)] == [[], []]
+    assert [part.tolist() for part in credited(grpo.make(), [failed, alone], [5, 5], 2)] == [
+        [],
+        [0],
+    ]
+    assert [part.tolist() for part in credited(grpo.make(), [failed] * 2, [5, 5], 2)] == [[], []]
 
 
 def test_tokens_do_not_enter_credit():
@@ -344,7 +351,7 @@ def test_tokens_do_not_enter_credit():
         episode(replace(e.turns[0], context_ids=[7] * 50, action_ids=[8] * 9, observation="x" * 99))
         for e in short
     ]
-    one, two = (credit(grpo.make(), each, [5, 5], 2) for each in (short, long))
+    one, two = (credited(grpo.make(), each, [5, 5], 2) for each in (short, long))
     assert [part.tolist() for part in one] == [part.tolist() for part in two]
 
 
@@ -362,7 +369,7 @@ def test_what_an_estimator_is_told():
         episode(stop=StopReason.ERROR),
         episode(turn([], [1], key="b"), turn([], [1], key="b")),
     ]
-    got = credit(arm, episodes, [5, 5, 3, 3], 2)
+    got = credited(arm, episodes, [5, 5, 3, 3], 2)
     assert [len(part) for part in got] == [2, 1, 0, 2]
     (batch,) = told
     assert batch.episode_N.tolist() == [0, 0, 1, 3, 3]
@@ -379,7 +386,7 @@ def test_what_an_estimator_is_told():
 def test_rewards_of_the_wrong_number_are_refused():
     arm = Algorithm(full, lambda episode: [1.0], grpo.make().credit)
     with pytest.raises(ValueError, match="reward"):
-        credit(arm, [episode(turn([], [1]), turn([], [1]))] * 2, [5, 5], 2)
+        credited(arm, [episode(turn([], [1]), turn([], [1]))] * 2, [5, 5], 2)
 
 
 def halls(number: int) -> list[Task]:
@@ -387,7 +394,7 @@ def halls(number: int) -> list[Task]:
 
 
 def play(what: Study, tasks: list[Task], step: int = 0, recipe: Recipe = RECIPE) -> Batch:
-    return training.play(what, Speaker(0.6), [t for t in tasks for _ in range(4)], step, recipe)
+    return practice.play(what, Speaker(0.6), [t for t in tasks for _ in range(4)], step, recipe)
 
 
 def test_schedules_give_each_group_one_budget():
@@ -434,8 +441,8 @@ def test_curves_by_hand():
     wasted = episode(replace(turn([], [1, 2, 3]), valid=False))
     failed = episode(stop=StopReason.ERROR)
     episodes = [solved, wasted, failed, wasted]
-    parts = credit(grpo.make(), episodes, [5] * 4, 2)
-    found = measure(Batch(episodes, [5, 5, 3, 3], parts), 2)
+    parts = credited(grpo.make(), episodes, [5] * 4, 2)
+    found = measure(Batch(episodes, [5, 5, 3, 3], parts, pay(grpo.make(), episodes)), 2)
     assert found == {
         "success": 1 / 3,
         "turns": 4 / 3,
@@ -449,19 +456,19 @@ def test_curves_by_hand():
 
 def test_curves_where_nothing_was_scored_are_missing_not_zero():
     failed = [episode(stop=StopReason.ERROR)] * 2
-    found = measure(Batch(failed, [5, 5], [np.zeros(0)] * 2), 2)
+    found = measure(Batch(failed, [5, 5], [np.zeros(0)] * 2, [None, None]), 2)
     assert np.isnan(found["success"])
     assert np.isnan(found["invalid_share"])
     assert found["environment_errors"] == 2
 
 
 def folder_with(scratch: Path, steps: dict[int, bool], name: str = "run") -> None:
-    assert training.last_checkpoint(scratch, name) is None
+    assert checkpoints.last(scratch, name) is None
     for step, complete in steps.items():
         (scratch / f"checkpoint-{step}").mkdir()
         (scratch / f"checkpoint-{step}" / "model.safetensors").write_text("x")
         if complete:
-            (scratch / f"checkpoint-{step}" / training.COMPLETE).touch()
+            (scratch / f"checkpoint-{step}" / checkpoints.COMPLETE).touch()
 
 
 def names_in(folder: Path) -> list[str]:
@@ -470,32 +477,32 @@ def names_in(folder: Path) -> list[str]:
 
 def test_the_last_complete_checkpoint_is_used_and_incomplete_ones_are_removed(tmp_path):
     folder_with(tmp_path / "s", {9: True, 10: True, 100: False})
-    found = training.last_checkpoint(tmp_path / "s", "run")
+    found = checkpoints.last(tmp_path / "s", "run")
     assert found == tmp_path / "s" / "checkpoint-10"
     assert "checkpoint-100" not in names_in(tmp_path / "s")
     folder_with(tmp_path / "none", {5: False})
-    assert training.last_checkpoint(tmp_path / "none", "run") is None
+    assert checkpoints.last(tmp_path / "none", "run") is None
     assert names_in(tmp_path / "none") == ["run.json"]
 
 
 def test_checkpoints_of_another_run_are_not_used(tmp_path):
     folder_with(tmp_path / "s", {5: True})
-    assert training.last_checkpoint(tmp_path / "s", "other") is None
+    assert checkpoints.last(tmp_path / "s", "other") is None
     assert names_in(tmp_path / "s") == ["run.json"]
-    assert training.last_checkpoint(tmp_path / "s", "run") is None
+    assert checkpoints.last(tmp_path / "s", "run") is None
 
 
 def test_checkpoints_without_a_name_are_not_used(tmp_path):
     folder_with(tmp_path / "s", {5: True})
     (tmp_path / "s" / "run.json").unlink()
-    assert training.last_checkpoint(tmp_path / "s", "run") is None
+    assert checkpoints.last(tmp_path / "s", "run") is None
 
 
 @pytest.mark.parametrize("content", ["", '"ru', "[]"])
 def test_checkpoints_with_a_damaged_name_are_not_used(tmp_path, content):
     folder_with(tmp_path / "s", {5: True})
     (tmp_path / "s" / "run.json").write_text(content)
-    assert training.last_checkpoint(tmp_path / "s", "run") is None
+    assert checkpoints.last(tmp_path / "s", "run") is None
 
 
 LONG = replace(RECIPE, steps=6, checkpoint_steps=3)
@@ -592,7 +599,7 @@ def test_checkpoints_are_marked_and_few(uninterrupted):
     folder, _ = uninterrupted
     kept = [p for p in (folder / "scratch").iterdir() if p.is_dir()]
     assert sorted(path.name for path in kept) == ["checkpoint-3", "checkpoint-6"]
-    assert all((path / training.COMPLETE).exists() for path in kept)
+    assert all((path / checkpoints.COMPLETE).exists() for path in kept)
 
 
 # Episodes until death: in the first step, the fourth (behind a checkpoint) and the last one.

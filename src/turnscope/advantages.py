@@ -45,10 +45,9 @@ def returns(batch: TurnBatch) -> tuple[Float, Int]:
         of the episodes.
     """
     _, first_E, episode_N = np.unique(batch.episode_N, return_index=True, return_inverse=True)
-    return (
-        np.bincount(episode_N, weights=batch.reward_N, minlength=len(first_E)),
-        batch.group_N[first_E],
-    )
+    return_E = np.zeros(len(first_E))
+    np.add.at(return_E, episode_N, batch.reward_N)
+    return return_E, batch.group_N[first_E]
 
 
 def standardise(values_M: Float, group_M: Int, scale: str) -> Float:

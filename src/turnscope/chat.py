@@ -52,8 +52,12 @@ class Renderer:
         return self._encode("" if ended else self.end, self._tail, observation)
 
     def text(self, ids: list[int]) -> str:
-        """Decode what the policy said, without the end of its turn."""
-        return self.tokenizer.decode(ids, skip_special_tokens=True)
+        """Decode what the policy said, without the end of its turn.
+
+        Any other markup stays: a policy that says it has said no action.
+        """
+        said = ids[:-1] if ids[-1:] == [self.end_id] else ids
+        return self.tokenizer.decode(said, skip_special_tokens=False)
 
     def _encode(self, end: str, frame: tuple[str, str], observation: str) -> tuple[int, ...]:
         """Encode an observation in its frame, without a token of markup that is not the frame's."""

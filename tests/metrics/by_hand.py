@@ -67,4 +67,4 @@ def cell(estimates: pd.DataFrame, metric: str, policy: str, **labels) -> dict[st
         keep = chosen[name].isna() if label is None else chosen[name] == label
         chosen = chosen.loc[keep.fillna(False).astype(bool)]
     assert len(chosen) == 1, f"{len(chosen)} rows with {labels}"
-    return chosen.to_dict("records")[0]
+    return {str(name): value for name, value in chosen.to_dict("records")[0].items()}

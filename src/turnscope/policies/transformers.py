@@ -52,11 +52,12 @@ class Policy:
         if isinstance(model, str | Path):
             tokenizer = tokenizer or AutoTokenizer.from_pretrained(model, revision=revision)
             model = AutoModelForCausalLM.from_pretrained(model, revision=revision, dtype=dtype)
+            model.to("cuda" if torch.cuda.is_available() else "cpu")
         kinds = set(getattr(model.config, "layer_types", None) or ["full_attention"])
         if kinds != {"full_attention"} or getattr(model.config, "sliding_window", None):
             raise ValueError(
-                f"model {model.config.model_type}: layers {', '.join(sorted(kinds))}; "
-                "this backend plays models with full attention only"
+                f"model of type {model.config.model_type!r} has layers of {', '.join(kinds)}; "
+                "this backend plays models with full attention alone"
             )
         self.model = model
         self.renderer = Renderer(tokenizer, **(chat or {}))

@@ -9,7 +9,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from turnscope import provenance, registry, tables, training
+from turnscope import practice, provenance, registry, tables, training
 from turnscope.stages import _job
 from turnscope.types import Budget
 
@@ -17,7 +17,7 @@ from turnscope.types import Budget
 def run(spec: dict[str, Any], inputs: dict[str, Path], outputs: dict[str, Path]) -> None:
     """Write the folder of the policy and table `training`."""
     tasks = tables.to_tasks(tables.read(inputs["tasks"], "tasks"))
-    study = training.Study(
+    study = practice.Study(
         environment=partial(
             registry.load("environments", spec["env"]).Environment, **spec["options"]
         ),
@@ -26,7 +26,7 @@ def run(spec: dict[str, Any], inputs: dict[str, Path], outputs: dict[str, Path])
         algorithm=registry.load("algorithms", spec["algorithm"]).make(**spec["algorithm_options"]),
         seed=spec["seed"],
     )
-    recipe = training.Recipe(**spec["training"])
+    recipe = practice.Recipe(**spec["training"])
     base, folder = inputs["policy"].parent, _job.folder(outputs)
     plugins = [f"environments.{spec['env']}", f"algorithms.{spec['algorithm']}"]
     key = provenance.key(

@@ -1,0 +1,39 @@
+"""Checkpoints that a killed job can trust."""
+
+import json
+import os
+import shutil
+from pathlib import Path
+
+COMPLETE = "complete"
+"""File that is written into a checkpoint last; a checkpoint without it was cut short."""
+
+
+def finish(folder: Path) -> None:
+    """Mark a checkpoint as complete once all of it is on the disk."""
+    for path in folder.iterdir():
+        with path.open("rb") as file:
+            os.fsync(file.fileno())
+    (folder / COMPLETE).touch()
+
+
+def last(scratch: Path, name: str) -> Path | None:
+    """Return the last complete checkpoint of this very run, and remove all others.
+
+    Args:
+        scratch: Folder of the checkpoints.
+        name: What the checkpoints must belong to.
+    """
+    label = scratch / "run.json"
+    if not label.exists() or label.read_text() != json.dumps(name):
+        shutil.rmtree(scratch, ignore_errors=True)
+    scratch.mkdir(parents=True, exist_ok=True)
+    draft = scratch / "run.json.tmp"
+    draft.write_text(json.dumps(name))
+    draft.replace(label)
+    found = sorted(scratch.glob("checkpoint-*"), key=lambda path: int(path.name.split("-")[-1]))
+    complete = [path for path in found if (path / COMPLETE).exists()]
+    for path in found:
+        if path not in complete:
+            shutil.rmtree(path)
+    return complete[-1] if complete else None
