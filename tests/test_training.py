@@ -345,6 +345,16 @@ def test_where_all_or_all_but_one_failed_nothing_is_earned():
     assert [part.tolist() for part in credited(grpo.make(), [failed] * 2, [5, 5], 2)] == [[], []]
 
 
+def test_every_pass_takes_every_task_once_in_another_order(lakes):
+    what, recipe = study(lakes[:10]), replace(RECIPE, steps=5, tasks=4)
+    places = practice.order(what, recipe)
+    assert len(places) == 20
+    assert sorted(places[:10]) == sorted(places[10:]) == list(range(10))
+    assert places[:10] != places[10:]
+    assert practice.order(what, replace(recipe, steps=3)) == places[:12]
+    assert practice.order(replace(what, seed=what.seed + 1), recipe) != places
+
+
 def test_tokens_do_not_enter_credit():
     short = [episode(turn([1], [2], 1.0)), episode(turn([1], [2]))]
     long = [
@@ -722,7 +732,9 @@ def test_a_run_that_is_killed_at_any_moment_ends_the_same(nano_folder, tmp_path)
     whole, torn = tmp_path / "whole", tmp_path / "torn"
     assert start_child(nano_folder, whole).wait() == 0
     chance = random.Random(5)
-    marks = ["checkpoint-3", "checkpoint-6/optimizer.pt", "checkpoint-9", "checkpoint-24/complete"]
+    # a pass over the tasks is 10 steps: 21 lies in the third, where the order must be the same too
+    marks = ["checkpoint-3", "checkpoint-6/optimizer.pt", "checkpoint-21/complete"]
+    marks.append("checkpoint-24/complete")
     delays = [0.0, 0.0, chance.uniform(0, 0.5), 0.0]
     killed = 0
     for mark, delay in zip(marks, delays, strict=True):

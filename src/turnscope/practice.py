@@ -73,6 +73,20 @@ class Batch:
     """Payment of each turn of each episode; None where the environment failed."""
 
 
+def order(study: Study, recipe: Recipe) -> list[int]:
+    """Say which task each place of each step gets: pass after pass over all tasks, shuffled.
+
+    Returns:
+        Indices into the tasks of the study, `recipe.tasks` for each step.
+    """
+    places: list[int] = []
+    while len(places) < recipe.steps * recipe.tasks:
+        lap = len(places) // len(study.tasks)
+        shuffle = np.random.Generator(np.random.PCG64(draws.seed("order", study.seed, lap)))
+        places += shuffle.permutation(len(study.tasks)).tolist()
+    return places[: recipe.steps * recipe.tasks]
+
+
 def play(study: Study, policy: Policy, tasks: Sequence[Task], step: int, recipe: Recipe) -> Batch:
     """Play the episodes of one step and pay them.
 

@@ -24,7 +24,7 @@ from trl.trainer.grpo_trainer import GRPOTrainer
 
 from turnscope import checkpoints, draws
 from turnscope.policies.transformers import Policy
-from turnscope.practice import Batch, Recipe, Study, check, measure, play, tokens
+from turnscope.practice import Batch, Recipe, Study, check, measure, order, play, tokens
 
 log = logging.getLogger(__name__)
 
@@ -41,7 +41,10 @@ class Trainer(GRPOTrainer):
             reward_funcs=[paid],
             args=config,
             train_dataset=Dataset.from_list(
-                [{"prompt": task.task_id, "place": place} for place, task in enumerate(study.tasks)]
+                [
+                    {"prompt": study.tasks[place].task_id, "place": place}
+                    for place in order(study, recipe)
+                ]
             ),
             processing_class=words,
             rollout_func=_play,
@@ -221,6 +224,7 @@ def config(recipe: Recipe, study: Study, scratch: Path) -> GRPOConfig:
         gradient_accumulation_steps=1,
         steps_per_generation=1,  # with num_iterations 1, checkpoints fall between batches
         num_iterations=1,
+        shuffle_dataset=False,  # its order after the first pass is lost when a run is resumed
         learning_rate=recipe.learning_rate,
         lr_scheduler_type="constant_with_warmup",
         warmup_steps=recipe.warmup,
