@@ -21,7 +21,8 @@ figures: $(VENV)/.run  ## set up, run the study of config.yaml, and say where it
 study: $(VENV)/.run  ## the same with every environment (config/full.yaml), under results/full
 	@$(SNAKEMAKE) all --configfile config/full.yaml --directory results/full --quiet host reason
 
-restore: $(VENV)/.run  ## accept the files under results/ as made from the present code and config
+restore: $(VENV)/.run  ## accept the files under results/, if the present code and config would make them
+	@$(SNAKEMAKE) all --forceall --dry-run --printshellcmds | PYTHONPATH=src $(BIN)/python -m turnscope.stages._restore
 	@$(SNAKEMAKE) all --touch --quiet
 
 test: $(VENV)/.dev  ## set up and run all tests
@@ -45,8 +46,9 @@ bench: $(VENV)/.dev  ## measure how fast things are; writes results/benchmarks/
 verify: $(VENV)/.dev  ## full-size checks, too long for every day
 	@OMP_NUM_THREADS=1 PYTHONPATH=src $(BIN)/pytest -q -m verify
 
-clean:  ## remove what the study made; keep .venv
-	rm -rf results/*/ results/*.html results/*.json .snakemake
+clean:  ## remove what the study made; keep .venv and results/benchmarks
+	find results -mindepth 1 -maxdepth 1 ! -name benchmarks ! -name README.md -exec rm -rf {} +
+	rm -rf .snakemake
 
 $(VENV)/bin/python:
 	@"$(PYTHON)" -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || \

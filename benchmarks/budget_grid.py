@@ -43,7 +43,7 @@ def measure() -> list[Row]:
             seconds[turns] = time.processor
     rows = truncation.estimate(_rows(test), pd.concat(frames, ignore_index=True), SETTINGS)
     tests = rows.loc[rows["metric"] == "truncation"]
-    margins = rows.loc[rows["metric"] == "truncation_margin"]
+    margins = rows.loc[rows["metric"] == "truncation_equivalence"]
     adjusted = float(intervals.holm(tests["p_value"].to_numpy(float)).min())
     margin = float(margins["p_value"].to_numpy(float).max())
     played = {turns: int(frame["turns"].sum()) for turns, frame in zip(grid, frames, strict=True)}

@@ -10,6 +10,7 @@ import json
 import re
 import tempfile
 from dataclasses import replace
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -47,8 +48,11 @@ CALL = re.compile(r"<tool_call>\s*(.+?)\s*</tool_call>", re.DOTALL)
 class Tool:
     """The lake as TRL wants it: public methods are tools."""
 
+    _made = count()
+
     def __init__(self, tasks: list[Task]):
         self._tasks = tasks
+        self._number = next(self._made)
         self._lake = frozen_lake.Environment()
         self._resets = 0
         self._over = True
@@ -60,7 +64,7 @@ class Tool:
         self._resets += 1
         self._over, self.turns, self.solved = False, 0, False
         task = self._tasks[place]
-        return self._lake.reset(task, draws.seed("bench", task.task_id, id(self), self._resets))
+        return self._lake.reset(task, draws.seed("bench", task.task_id, self._number, self._resets))
 
     def move(self, direction: str) -> str:
         """Move one cell.

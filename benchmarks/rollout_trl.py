@@ -25,7 +25,7 @@ from turnscope.rollout import Start, rollout
 from turnscope.types import Budget
 
 GROUP, ROUNDS = 16, 2
-SIZES = {32: 10.0, 8: None}
+SIZES = {32: 10.0, 8: 10.0}
 """Tasks, and the ratio to be reached."""
 
 
@@ -35,7 +35,7 @@ def measure() -> list[Row]:
         return [row for tasks, bar in SIZES.items() for row in _size(tasks, bar, Path(scratch))]
 
 
-def _size(number: int, bar: float | None, scratch: Path) -> list[Row]:
+def _size(number: int, bar: float, scratch: Path) -> list[Row]:
     tasks = calls.tasks(number)
     model, words = calls.load(calls.checkpoint())
     made = stock.trainer(model, words, tasks, GROUP, number * GROUP, scratch)

@@ -1,6 +1,7 @@
 import copy
 import dataclasses
 import inspect
+import math
 import re
 import subprocess
 import sys
@@ -42,8 +43,21 @@ def test_the_study_is_legal():
     config.check(study(), SCHEMA)
 
 
+@pytest.fixture
+def hub(tmp_path, monkeypatch):
+    """A folder in which the models of the overlays seem to have been downloaded."""
+    for name in ("Qwen3-4B", "Qwen3-8B"):
+        repository = tmp_path / f"models--Qwen--{name}"
+        (repository / "refs").mkdir(parents=True)
+        (repository / "refs" / "main").write_text("c0ffee")
+        (repository / "snapshots" / "c0ffee").mkdir(parents=True)
+        (repository / "snapshots" / "c0ffee" / "config.json").write_text("{}")
+    monkeypatch.setenv("HF_HUB_CACHE", str(tmp_path))
+    return tmp_path
+
+
 @pytest.mark.parametrize("overlay", OVERLAYS)
-def test_every_overlay_is_legal(overlay):
+def test_every_overlay_is_legal(overlay, hub):
     changes = yaml.safe_load((ROOT / "config" / overlay).read_text())
     config.check(merged(study(), changes), SCHEMA)
 
@@ -129,6 +143,45 @@ REFUSALS = [
     ({"training__seeds": [0, 0]}, "training.seeds: [0, 0] is not legal; legal is a list without"),
     ({"training__steps": "many"}, "training.steps: 'many' is not legal; legal is integer"),
     ({"training__group": 1}, "training.group: 1 is not legal; legal is at least 2"),
+    ({"training__steps": 4.0}, "training.steps: 4.0 is not legal; legal is integer"),
+    ({"training__kl": math.nan}, "training.kl: nan is not legal; legal is number"),
+    ({"seed": True}, "seed: True is not legal; legal is integer"),
+    ({"arms": {1: {}}}, "arms: 1 is not legal; legal is string"),
+    ({"models__nano__backend": "oracle"}, "models.nano.backend: 'oracle' plays without a model; "),
+    (
+        {"models__nano__build__skill": [0.9, 0.5]},
+        "models.nano.build.skill: [0.9, 0.5] falls; legal is the lower number first",
+    ),
+    (
+        {"models__nano__build": {"heads": 6, "kv_heads": 4}},
+        "models.nano.build.kv_heads: 4 does not divide models.nano.build.heads = 6; legal is 1, 2,",
+    ),
+    ({"models__nano__build": {"kv_heads": 3}}, "models.nano.build.kv_heads: 3 does not divide"),
+    (
+        {"models__nano__build__head_dim": 5},
+        "models.nano.build.head_dim: 5 is odd; legal is an even number",
+    ),
+    ({f"{LAKE}__tasks__test": 0}, "environments.frozen_lake.tasks.test: 0 is not legal; legal is"),
+    (
+        {f"{LAKE}__tasks__sizes": [4, "5"]},
+        "environments.frozen_lake.tasks.sizes.1: '5' is not legal; legal is integer",
+    ),
+    (
+        {f"{LAKE}__tasks__frozen": "most"},
+        "environments.frozen_lake.tasks.frozen: 'most' is not legal; legal is number",
+    ),
+    (
+        {f"{LAKE}__options__view": "grdi"},
+        "environments.frozen_lake.options: unknown view 'grdi'; known: position, map, grid",
+    ),
+    (
+        {"arms__grpo__options": {"scale": "median"}},
+        "arms.grpo.options: scale is 'median'; legal is group, batch, none",
+    ),
+    (
+        {"arms__grpo__options": {"scale": 1}},
+        "arms.grpo.options.scale: 1 is not legal; legal is string",
+    ),
 ]
 
 
@@ -137,6 +190,85 @@ def test_a_study_that_cannot_run_is_refused_in_one_line(changes, line):
     with pytest.raises(ValueError, match="^" + re.escape(line)) as refusal:
         config.check(study(**changes), SCHEMA)
     assert "\n" not in str(refusal.value)
+
+
+WRONG = [None, True, -1, 0, 1.5, math.nan, 1e300, "x", "", [], [1], ["x"], {}, {"a": 1}, {1: 2}]
+
+
+def leaves(value, path=()):
+    """Yield the path of every entry of a study, sections as well."""
+    yield path
+    parts = value.items() if isinstance(value, dict) else []
+    for key, part in parts:
+        yield from leaves(part, (*path, key))
+
+
+@pytest.mark.parametrize("path", list(leaves(study()))[1:], ids=".".join)
+def test_a_wrong_type_anywhere_is_refused_in_one_line_or_harmless(path):
+    for wrong in WRONG:
+        try:
+            config.check(study(**{"__".join(path): wrong}), SCHEMA)
+        except ValueError as refusal:
+            said = str(refusal)
+            assert "\n" not in said
+            assert re.match(r"[a-z_0-9.]+: .", said), said
+
+
+def loaded(path, **more):
+    model = {"backend": "transformers", "path": str(path), **more}
+    return study(models={"big": model}, study__models=["big"])
+
+
+def test_a_model_may_be_a_folder_or_a_name_that_was_downloaded(tmp_path, hub):
+    config.check(loaded("Qwen/Qwen3-4B"), SCHEMA)
+    config.check(loaded("Qwen/Qwen3-4B", revision="c0ffee"), SCHEMA)
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "config.json").write_text("{}")
+    config.check(loaded(tmp_path / "mine"), SCHEMA)
+
+
+@pytest.mark.parametrize(
+    ("given", "line"),
+    [
+        (
+            loaded("Qwen/Qwen3-4BB"),
+            "models.big.path: 'Qwen/Qwen3-4BB', revision main, is not on this machine "
+            "(did you mean Qwen/Qwen3-4B?); legal is a folder with config.json, or a name of the ",
+        ),
+        (
+            loaded("Qwen/Qwen3-4B", revision="v2"),
+            "models.big.path: 'Qwen/Qwen3-4B', revision v2, is not on this machine",
+        ),
+        (loaded("/no/such/folder"), "models.big.path: '/no/such/folder', revision main, is not on"),
+    ],
+)
+def test_a_model_that_is_not_there_is_refused(hub, given, line):
+    with pytest.raises(ValueError, match="^" + re.escape(line)):
+        config.check(given, SCHEMA)
+
+
+def test_a_model_that_the_study_does_not_use_need_not_be_there(hub):
+    config.check(study(models__big={"backend": "transformers", "path": "no/such"}), SCHEMA)
+
+
+def test_the_hub_is_where_its_client_looks(monkeypatch):
+    from turnscope.config import _models
+
+    for name in ("HF_HUB_CACHE", "HUGGINGFACE_HUB_CACHE", "HF_HOME", "XDG_CACHE_HOME"):
+        monkeypatch.delenv(name, raising=False)
+    code = "from huggingface_hub.constants import HF_HUB_CACHE; print(HF_HUB_CACHE)"
+    for name, value in (
+        (None, ""),
+        ("XDG_CACHE_HOME", "/a"),
+        ("HF_HOME", "/b"),
+        ("HF_HUB_CACHE", "/c"),
+    ):
+        if name:
+            monkeypatch.setenv(name, value)
+        done = subprocess.run(
+            [sys.executable, "-c", code], capture_output=True, text=True, check=True
+        )
+        assert str(_models._hub()) == done.stdout.strip()
 
 
 def test_a_missing_key_is_named():
@@ -160,6 +292,11 @@ def test_a_constant_that_is_not_there_is_refused():
 def test_the_schema_knows_the_recipes():
     from turnscope import nano, practice
 
+    build = SCHEMA["$defs"]["build"]["properties"]
+    assert nano.Recipe() == nano.Recipe(
+        **{name: part["default"] for name, part in build.items() if name != "skill"},
+        skill=tuple(build["skill"]["default"]),
+    )
     for name, recipe in (("build", nano.Recipe), ("recipe", practice.Recipe)):
         fields = [field.name for field in dataclasses.fields(recipe)]
         assert list(SCHEMA["$defs"][name]["properties"]) == fields

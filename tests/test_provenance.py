@@ -8,7 +8,7 @@ from turnscope import provenance
 @pytest.fixture
 def package(tmp_path, monkeypatch):
     """A package of three modules: stages.draw imports lines, which imports nothing."""
-    root = tmp_path / "turnscope"
+    root = tmp_path / "src" / "turnscope"
     (root / "stages").mkdir(parents=True)
     (root / "__init__.py").write_text('"""Package."""\n')
     (root / "stages" / "__init__.py").write_text("")
@@ -17,8 +17,19 @@ def package(tmp_path, monkeypatch):
     (root / "other.py").write_text("X = 1\n")
     monkeypatch.setattr(provenance, "PACKAGE", root)
     provenance._scan.cache_clear()
+    provenance._pins.cache_clear()
     yield root
     provenance._scan.cache_clear()
+    provenance._pins.cache_clear()
+
+
+def pin(package, *lines):
+    folder = package.parent.parent / "envs"
+    folder.mkdir(exist_ok=True)
+    (folder / "requirements.txt").write_text("\n".join(["# pins", *lines]))
+    provenance._pins.cache_clear()
+    provenance._scan.cache_clear()
+    return provenance.modules(["stages.draw"])
 
 
 def digest_after(path, text):
@@ -67,6 +78,25 @@ def test_a_data_file_of_a_module_enters_its_digest(package):
 def test_code_that_is_not_imported_does_not_enter(package):
     before = provenance.digest(["stages.draw"])
     assert digest_after(package / "other.py", "X = 2\n") == before
+
+
+def test_a_package_that_is_imported_enters_with_its_pin(package):
+    (package / "lines.py").write_text("import numpy as np\nfrom trl.trainer import x\n")
+    before = pin(package, "numpy==2.0", "Torch==1", "scipy==3")
+    assert {name: found for name, found in before.items() if "turnscope" not in name} == {
+        "numpy": "2.0",
+        "torch": "1",  # trl computes with it
+    }
+    assert pin(package, "numpy==2.0", "Torch==1", "scipy==4") == before
+    assert pin(package, "numpy==2.1", "Torch==1", "scipy==3") != before
+
+
+def test_a_stage_depends_on_what_it_computes_with():
+    found = provenance.modules(["stages.train", "algorithms.grpo"])
+    assert {"torch", "transformers", "trl", "tokenizers", "numpy", "pyarrow"} <= set(found)
+    assert "matplotlib" not in found
+    assert "torch" not in provenance.modules(["stages.tasks", "environments.frozen_lake"])
+    assert "matplotlib" in provenance.modules(["stages.figure", "figures.pass_at_k"])
 
 
 def test_a_docstring_is_no_code_but_a_returned_text_is(package):

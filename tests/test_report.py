@@ -6,8 +6,10 @@ from html.parser import HTMLParser
 import pandas as pd
 import pytest
 
+from tests import simulated
 from tests.figures import synthetic
 from turnscope import report, tables
+from turnscope.metrics import Settings, endings, pass_at_kt, truncation
 from turnscope.report import Picture
 
 SVG = (
@@ -51,6 +53,7 @@ def render(pictures=(PICTURE,), claims=None, estimates=None, facts=FACTS) -> str
         ledger() if claims is None else claims,
         synthetic.estimates() if estimates is None else estimates,
         k=8,
+        margin=0.04,
         facts=facts,
     )
 
@@ -179,6 +182,74 @@ def test_main_numbers_are_the_estimates():
     assert report.interval(row["low"], row["high"], sign=True) in text
     assert "60 test tasks, 16 episodes of each by each policy, T_max = 12 turns" in text
     assert "over seeds, k" not in text  # no such estimate was given, so no empty column
+
+
+def cells_after(html: str, section: str, policy: str) -> list[str]:
+    """Return the cells of a policy's first row in a section."""
+    part = html.split(f'<h2 id="{section}">')[1].split("</section>")[0]
+    row = part.split(f'<th scope="row">{policy}</th>')[1].split("</tr>")[0]
+    return re.findall(r"<td[^>]*>(?:<span[^>]*>)?([^<]*)", row)
+
+
+def test_the_self_test_is_told_with_its_margin():
+    frames = simulated.study(1, tasks=60, episodes=8, resampled=[6], resampled_tasks=60)
+    settings = Settings(ks=[1, 8], k=8, shares=[1.0], draws=200, seed=1)
+    found = truncation.estimate(*frames, settings)
+    tested = found["metric"] == "truncation_equivalence"
+    found.loc[tested, ["value", "low", "high"]] = [0.011, -0.02, 0.03]
+    found.loc[tested, "p_value"] = 0.04
+    found.loc[tested & (found["policy"] == "grpo-s1"), "p_value"] = 0.06
+    found.loc[tested & (found["policy"] == "grpo-s2"), "p_value"] = None
+    levels = pass_at_kt.estimate(*frames, settings)
+    html = render(estimates=pd.concat([levels, found]))
+    expected = ["1", "6", "60", "+0.011", "[−0.020, +0.030]", "0.04"]
+    assert cells_after(html, "selftest", "base") == [*expected, "yes"]
+    for policy in ("grpo-s1", "grpo-s2"):
+        assert cells_after(html, "selftest", policy) == [*expected, "not shown"]
+    assert "lies within the margin of 0.04" in text_of(html)
+    assert 'href="#selftest"' in html
+    assert 'href="#endings"' not in html
+    assert "selftest" not in render()
+
+
+def test_how_episodes_ended_is_told_and_failures_are_seen():
+    tasks, episodes = simulated.study(1, tasks=20, episodes=8)
+    failed = (episodes["policy"] == "grpo-s0") | (
+        (episodes["policy"] == "base") & (episodes["task_id"] == tasks["task_id"].iloc[-1])
+    )
+    episodes.loc[failed, "stop"] = "error"
+    episodes.loc[failed, "success"] = pd.NA
+    settings = Settings(ks=[1], k=1, shares=[1.0], draws=200, seed=1)
+    found = endings.estimate(tasks, episodes, settings)
+    html = render(estimates=pd.concat([pass_at_kt.estimate(tasks, episodes, settings), found]))
+    never = cells_after(html, "endings", "grpo-s0")
+    assert never == ["0.0%", "0.0%", "0.0%", "0.0%", "100.0%", "–", "–", "20"]
+    some = cells_after(html, "endings", "base")
+    assert (some[4], some[7]) == ("5.0%", "1")
+    assert sum(float(share.strip("%")) for share in some[:5]) == pytest.approx(100, abs=0.2)
+    assert cells_after(html, "endings", "grpo-s1")[7] == "0"
+
+
+def test_verdicts_are_told_to_depend_on_the_training_seeds():
+    assert "its mean over 3 training seeds, with intervals over test tasks" in text_of(render())
+    one = synthetic.estimates(seeds=1)
+    assert "its mean over 1 training seed, with" in text_of(render(estimates=one))
+    assert "conditional on" not in text_of(render(claims=ledger().iloc[:0]))
+
+
+@pytest.mark.parametrize(
+    ("share", "words"),
+    [
+        (0.0, "0.0%"),
+        (0.0004, "< 0.1%"),
+        (0.25, "25.0%"),
+        (0.9999, "> 99.9%"),
+        (1.0, "100.0%"),
+        (None, "–"),
+    ],
+)
+def test_a_rare_ending_does_not_read_as_none(share, words):
+    assert report.percent(share) == words
 
 
 def test_a_study_without_results_still_has_a_report():

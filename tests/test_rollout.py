@@ -137,7 +137,7 @@ def test_an_environment_that_raises_ends_its_own_episode_and_no_other(bad):
 def test_the_turn_in_which_an_environment_fails_is_not_recorded():
     (episode,) = play([start(hall(breaks="step", at=1))], Speaker(1.0))
     assert [turn.state_key for turn in episode.turns] == ["p0"]
-    assert episode.error == "RuntimeError: the floor gave way"
+    assert episode.error == "RuntimeError: the floor gave way at the action 'go'"
     (episode,) = play([start(hall(breaks="reset"))])
     assert episode.turns == []
     assert episode.error == "OSError: the door is locked"
@@ -188,7 +188,23 @@ def test_environments_are_closed_whatever_happens():
     wrong = (replace(play([start()])[0].turns[0], state_key="nowhere"),)
     with pytest.raises(ValueError, match="nowhere"):
         play([start(), start(prefix=wrong), start()], make=lambda: Hall(opened))
-    assert [environment.closed for environment in opened] == [1] * 3
+    assert [environment.closed for environment in opened] == [1] * 2  # the third was never made
+
+
+def test_an_environment_that_cannot_be_made_ends_its_own_episode_and_no_other():
+    made: list[Hall] = []
+
+    def make() -> Hall:
+        made.append(Hall())
+        if len(made) == 2:
+            raise OSError("no server")
+        return made[-1]
+
+    episodes = play(many(3), make=make)
+    assert [episode.stop for episode in episodes][1] is StopReason.ERROR
+    assert episodes[1].error == "OSError: no server"
+    assert episodes[0] == play(many(3))[0]
+    assert episodes[2] == play(many(3))[2]
 
 
 def test_a_failure_to_close_spoils_no_episode():

@@ -12,6 +12,8 @@ import numpy.typing as npt
 Float = npt.NDArray[np.float64]
 Int = npt.NDArray[np.int64]
 
+SCALES = ("group", "batch", "none")
+"""By what `standardise` can divide."""
 EPSILON = 1e-4
 """Added to a standard deviation before dividing by it, as TRL does."""
 
@@ -76,7 +78,7 @@ def standardise(values_M: Float, group_M: Int, scale: str) -> Float:
     elif scale == "batch":
         spread_M = np.full_like(centred_M, values_M.std(ddof=1) if len(values_M) > 1 else 0.0)
     else:
-        raise ValueError(f"scale {scale!r} is unknown; known: group, batch, none")
+        raise ValueError(f"scale {scale!r} is unknown; known: {', '.join(SCALES)}")
     return centred_M / (spread_M + EPSILON)
 
 

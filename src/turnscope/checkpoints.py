@@ -11,9 +11,10 @@ COMPLETE = "complete"
 
 def finish(folder: Path) -> None:
     """Mark a checkpoint as complete once all of it is on the disk."""
-    for path in folder.iterdir():
-        with path.open("rb") as file:
-            os.fsync(file.fileno())
+    for path in folder.rglob("*"):
+        if path.is_file():
+            with path.open("rb") as file:
+                os.fsync(file.fileno())
     (folder / COMPLETE).touch()
 
 

@@ -145,8 +145,8 @@ def bands(center_KT: Floats, draws_KTB: Floats, level: float = 0.95) -> Bands:
     """Widen intervals until whole curves lie inside with the stated probability.
 
     The critical value is a quantile of the largest |draw - center| / se over the curve. A cell
-    that never varies (nothing is solvable yet, say) has a band of width 0 and widens no other;
-    so does a cell without a value.
+    that never varies (nothing is solvable yet, say) has a band of width 0 and widens no other. A
+    cell with a draw that is undefined has no band (NaN), and widens no other either.
 
     Args:
         center_KT: Estimates, shape (K, T).
@@ -163,8 +163,8 @@ def bands(center_KT: Floats, draws_KTB: Floats, level: float = 0.95) -> Bands:
     z_KTB[~varies] = 0.0
     (over_t_K,) = quantiles(z_KTB.max(axis=1), (level,))
     (over_k_T,) = quantiles(z_KTB.max(axis=0), (level,))
-    half_t = over_t_K[:, None] * np.where(varies, se_KT, 0.0)
-    half_k = over_k_T[None, :] * np.where(varies, se_KT, 0.0)
+    spread_KT = np.where(varies | np.isnan(se_KT), se_KT, 0.0)
+    half_t, half_k = over_t_K[:, None] * spread_KT, over_k_T[None, :] * spread_KT
     return Bands(center_KT - half_t, center_KT + half_t, center_KT - half_k, center_KT + half_k)
 
 
@@ -205,21 +205,6 @@ def equivalence(draws_CB: Floats, margin: float) -> tuple[Floats, Floats, Floats
     outside = np.maximum((draws_CB >= margin).sum(axis=-1), (draws_CB <= -margin).sum(axis=-1))
     p_C = (1 + outside) / (1 + draws_CB.shape[-1])
     return low_C, high_C, np.where(np.isnan(low_C), np.nan, p_C)
-
-
-def non_inferiority(draws_CB: Floats, margin: float) -> tuple[Floats, Floats]:
-    """Test whether differences are above minus a margin (one-sided, 5%).
-
-    Args:
-        draws_CB: Bootstrap draws of the differences, shape (C, B).
-        margin: Largest loss that does not matter, > 0.
-
-    Returns:
-        Lower 95% confidence bounds and p-values of `worse by the margin`, each of shape (C,).
-    """
-    (low_C,) = quantiles(draws_CB, (0.05,))
-    p_C = (1 + (draws_CB <= -margin).sum(axis=-1)) / (1 + draws_CB.shape[-1])
-    return low_C, np.where(np.isnan(low_C), np.nan, p_C)
 
 
 def student(values_S: Floats, level: float = 0.95) -> Interval:
@@ -263,18 +248,18 @@ def wilson(solved: float, tasks: int, level: float = 0.95) -> tuple[float, float
     return low, high
 
 
-def mcnemar(gained: int, lost: int) -> float:
-    """Return the exact two-sided p-value of tasks solved by one policy only, against the other."""
-    return float(min(1.0, 2 * special.bdtr(min(gained, lost), gained + lost, 0.5)))
+def standard_error(low: float, high: float) -> float:
+    """Return the standard error behind a pointwise 95% interval."""
+    return float((high - low) / (2 * special.ndtri(0.975)))
 
 
-def detectable(low: float, high: float, power: float = 0.8) -> float:
-    """Return the smallest true difference that a two-sided 5% test would find with some power.
+def detectable(low: float, high: float, se: float, power: float = 0.8) -> float:
+    """Return how far beyond a threshold the truth must lie to be found there with some power.
 
     Args:
-        low: Lower end of the 95% interval of the estimate.
+        low: Lower end of the interval or band that must lie beyond the threshold.
         high: Upper end.
+        se: Standard error of the estimate; that of a band is not the band's width.
         power: Probability to find it.
     """
-    z = special.ndtri(0.975)
-    return float((high - low) / (2 * z) * (z + special.ndtri(power)))
+    return float((high - low) / 2 + special.ndtri(power) * se)

@@ -52,8 +52,8 @@ class Recipe:
     """Width of the residual stream."""
     layers: int = 2
     heads: int = 4
-    kv_heads: int = 4
-    head_dim: int = 16
+    kv_heads: int = 1
+    head_dim: int = 32
     intermediate: int = 192
     """Width of the feed-forward layers."""
     vocabulary: int = 512

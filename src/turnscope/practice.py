@@ -43,8 +43,8 @@ class Recipe:
     """Steps in which the learning rate rises; it is constant afterwards."""
     gradient_norm: float = 1.0
     """Longest gradient."""
-    micro: int | None = 64
-    """Episodes in a forward pass of the update; None is the whole batch."""
+    micro: int | None = 16
+    """Episodes in a forward pass of the update, so that little of it is padding; None is all."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,8 @@ commit, versions, host, clock.
 The code behind an artifact is named by a digest of the syntax trees of all modules that a stage
 imports, found without importing any. Layout, comments and docstrings do not enter it: an edit that
 cannot change a number re-runs nothing. A data file beside a module that bears its name, such as
-`report.html.jinja` beside `report.py`, belongs to the module.
+`report.html.jinja` beside `report.py`, belongs to the module. Packages of others enter with the
+version that `envs/requirements.txt` pins.
 """
 
 import ast
@@ -27,8 +28,14 @@ from typing import Any
 SCHEMA = 1
 """Version of both records."""
 PACKAGE = Path(__file__).parent
-NOT_CODE = ("turnscope.provenance", "turnscope.stages._job")
+NOT_CODE = ("turnscope.provenance",)
 """Modules that record what happens without any say in it; an edit of them re-runs nothing."""
+BROUGHT = {
+    "seaborn": ("matplotlib",),
+    "transformers": ("safetensors", "tokenizers", "torch"),
+    "trl": ("accelerate", "safetensors", "tokenizers", "torch", "transformers"),
+}
+"""Packages that do part of the work of one that a module imports."""
 VERSIONS = (
     "numpy",
     "pandas",
@@ -49,13 +56,14 @@ def modules(names: Iterable[str]) -> dict[str, str]:
         names: Modules of the package without its name, such as `stages.sample`.
 
     Returns:
-        Full name and digest of each module, sorted by name. The modules that are part of a record
-        rather than of a result are left out.
+        Full name and digest of each module, and name and pinned version of each package that
+        they import, sorted by name. `NOT_CODE` is left out.
 
     Raises:
         ValueError: There is no such module.
     """
     found: dict[str, str] = {}
+    others: set[str] = set()
     waiting = _with_parents(f"{PACKAGE.name}.{name}" for name in names)
     while waiting:
         name = waiting.pop()
@@ -64,8 +72,12 @@ def modules(names: Iterable[str]) -> dict[str, str]:
         path = _path(name)
         if path is None:
             raise ValueError(f"there is no module {name}")
-        found[name], imports = _scan(path)
+        found[name], imports, packages = _scan(path)
         waiting += imports
+        others |= packages
+    others |= {part for name in others for part in BROUGHT.get(name, ())}
+    pinned = _pins(PACKAGE.parent.parent / "envs" / "requirements.txt")
+    found |= {name: pinned[name] for name in others if name in pinned}
     return dict(sorted(found.items()))
 
 
@@ -84,15 +96,28 @@ def _path(name: str) -> Path | None:
 
 
 @functools.cache
-def _scan(path: Path) -> tuple[str, list[str]]:
-    """Return the digest of a file and the modules of the package that it imports."""
+def _pins(path: Path) -> dict[str, str]:
+    """Return the version of each pinned package, by the name under which it is imported.
+
+    None is known where the package is installed without its repository.
+    """
+    lines = path.read_text().splitlines() if path.is_file() else []
+    pairs = (line.partition("==") for line in lines)
+    return {name.lower().replace("-", "_"): version for name, mark, version in pairs if mark}
+
+
+@functools.cache
+def _scan(path: Path) -> tuple[str, list[str], set[str]]:
+    """Return the digest of a file and what it imports: modules of the package, other packages."""
     tree = ast.parse(path.read_bytes())
-    imports = [name for node in ast.walk(tree) for name in _imported(node) if _path(name)]
+    imported = [name for node in ast.walk(tree) for name in _imported(node)]
+    imports = [name for name in imported if _is_ours(name) and _path(name)]
+    packages = {name.split(".")[0] for name in imported if not _is_ours(name)}
     content = hashlib.sha256(_dump(tree).encode())
     for data in sorted(path.parent.glob(f"{path.stem}.*")):
         if not data.suffix.startswith(".py"):
             content.update(data.name.encode() + data.read_bytes())
-    return content.hexdigest(), _with_parents(imports)
+    return content.hexdigest(), _with_parents(imports), packages
 
 
 def _with_parents(names: Iterable[str]) -> list[str]:
@@ -120,12 +145,15 @@ def _dump(node: Any) -> str:
 def _imported(node: ast.AST) -> list[str]:
     """List what an import statement may name as modules; some are functions."""
     if isinstance(node, ast.Import):
-        names = [alias.name for alias in node.names]
-    elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
-        names = [node.module, *(f"{node.module}.{alias.name}" for alias in node.names)]
-    else:
-        return []
-    return [name for name in names if name.split(".")[0] == PACKAGE.name]
+        return [alias.name for alias in node.names]
+    if isinstance(node, ast.ImportFrom) and node.module and not node.level:
+        return [node.module, *(f"{node.module}.{alias.name}" for alias in node.names)]
+    return []
+
+
+def _is_ours(name: str) -> bool:
+    """Tell modules of the package from those of others."""
+    return name.split(".")[0] == PACKAGE.name
 
 
 def _is_text(node: Any) -> bool:

@@ -27,6 +27,12 @@ def names(kind: str) -> list[str]:
     return sorted(name for name in modules | packages if not name.startswith("_"))
 
 
+def source(kind: str, name: str) -> Path:
+    """Return the file of one of `names(kind)`; of a package, its `__init__.py`."""
+    path = Path(__file__).parent / kind / name
+    return path / "__init__.py" if path.is_dir() else path.with_suffix(".py")
+
+
 def load(kind: str, name: str) -> ModuleType:
     """Import one plug-in.
 

@@ -30,6 +30,17 @@ ENLARGED = 1.4
 PREVIEW = 12
 """Rows of a figure's table that are shown; the file to download holds all."""
 
+ENDINGS = {
+    "share_success": "solved",
+    "share_failure": "lost",
+    "share_budget": "out of turns",
+    "share_tokens": "out of tokens",
+    "share_error": "environment failed",
+}
+"""Metrics of how episodes ended, and what the reader sees."""
+LENGTHS = {"turns": "turns", "tokens": "tokens"}
+"""Metrics of how long episodes were, and what the reader sees."""
+
 
 @dataclass(frozen=True, slots=True)
 class Picture:
@@ -51,6 +62,7 @@ def render(
     estimates: pd.DataFrame,
     *,
     k: int,
+    margin: float,
     facts: Mapping[str, Mapping[str, Any]],
 ) -> str:
     """Write the report.
@@ -58,8 +70,9 @@ def render(
     Args:
         pictures: The figures in the order of the page.
         claims: Rows of `claims`.
-        estimates: Rows of `estimates`, for the table of main numbers.
+        estimates: Rows of `estimates`, for the tables of numbers.
         k: The K at which depth is studied.
+        margin: Largest difference that does not matter, of the self-test.
         facts: What else there is to know of the setup, by heading and name.
 
     Returns:
@@ -71,6 +84,7 @@ def render(
     if unknown := sorted(set(claims["verdict"]) - set(MARKS)):
         raise ValueError(f"verdict {unknown[0]!r}; known: {', '.join(MARKS)}")
     verdicts = list(claims["verdict"])
+    arms = estimates.loc[~_single(estimates["policy"]) & (estimates["seeds"] > 0)]
     rows = [_claim(record) for record in claims.to_dict("records")]
     return _template().render(
         marks=MARKS,
@@ -82,7 +96,10 @@ def render(
             )
         ],
         not_run=[row for row in rows if row["verdict"] == "not run"],
+        seeds=_span(sorted(set(arms["seeds"].astype(int)))),
         studies=_studies(estimates, k),
+        margin=margin,
+        endings=[*ENDINGS.values(), *LENGTHS.values(), "tasks never played"],
         pictures=[_picture(picture) for picture in pictures],
         setup=[(title, list(values.items())) for title, values in facts.items()],
     )
@@ -101,6 +118,15 @@ def number(value: float | None, sign: bool = False) -> str:
         return MISSING
     digits = 3 if abs(value) < 10 else 1
     return f"{value:{'+' if sign else ''}.{digits}f}".replace("-", "−")
+
+
+def percent(share: float | None) -> str:
+    """Write a share in percent; what is not 0 never reads as 0, nor what is not all as all."""
+    if share is None or pd.isna(share):
+        return MISSING
+    if 0 < share < 0.0005:
+        return "< 0.1%"
+    return "> 99.9%" if 0.9995 <= share < 1 else f"{share:.1%}"
 
 
 def interval(low: float | None, high: float | None, sign: bool = False) -> str:
@@ -172,8 +198,7 @@ def _study(rows: pd.DataFrame, name: str, k: int) -> dict[str, Any] | None:
         f"lead, k = {k}": ("pass_at_k", "base", k, t_max),
         f"over seeds, k = {k}": ("over_seeds", "base", k, t_max),
     }
-    seed = levels["policy"].str.contains(r"-s\d+$", regex=True)
-    arms = sorted(set(levels.loc[~seed, "policy"]) - {"base"})
+    arms = sorted(set(levels.loc[~_single(levels["policy"]), "policy"]) - {"base"})
     cells = {
         policy: [
             _cell(table.get((metric, policy, *where)), sign=where[0] is not None)
@@ -189,7 +214,54 @@ def _study(rows: pd.DataFrame, name: str, k: int) -> dict[str, Any] | None:
         "rows": [(policy, [row[i] for i in shown]) for policy, row in cells.items()],
         "caption": f"{_span(counts['tasks'])} test tasks, {_span(counts['samples'])} episodes of "
         f"each by each policy, T_max = {t_max} turns, {int(levels['seeds'].max())} training seeds.",
+        "selftest": _selftest(rows),
+        "endings": _endings(rows),
     }
+
+
+def _selftest(rows: pd.DataFrame) -> list[dict[str, Any]]:
+    """Say at which budgets truncated episodes were shown to agree with those played anew."""
+    tested = rows.loc[rows["metric"] == "truncation_equivalence"].sort_values(["policy", "k", "t"])
+    return [
+        {
+            "policy": row["policy"],
+            "k": row["k"],
+            "t": row["t"],
+            "tasks": row["tasks"],
+            "value": number(row["value"], sign=True),
+            "interval": interval(row["low"], row["high"], sign=True),
+            "agrees": "yes" if row["p_value"] < 0.05 else "not shown",
+        }
+        for row in tested.to_dict("records")
+    ]
+
+
+def _endings(rows: pd.DataFrame) -> list[tuple[str, list[str]]]:
+    """Write the shares of `ENDINGS` and the lengths of episodes for every policy and seed."""
+    found = {
+        (row["policy"], row["metric"]): row
+        for row in rows.to_dict("records")
+        if row["metric"] in {*ENDINGS, *LENGTHS}
+    }
+    policies = sorted({policy for policy, _ in found}, key=lambda name: (name != "base", name))
+    return [
+        (
+            policy,
+            [percent(found[policy, name]["value"]) for name in ENDINGS]
+            + [_length(found[policy, name]["value"]) for name in LENGTHS]
+            + [str(found[policy, "share_error"]["tasks"] - found[policy, "turns"]["tasks"])],
+        )
+        for policy in policies
+    ]
+
+
+def _length(value: float | None) -> str:
+    return MISSING if value is None or pd.isna(value) else f"{value:.1f}"
+
+
+def _single(policies: pd.Series) -> pd.Series:
+    """Say which policies are of a single training seed."""
+    return policies.str.contains(r"-s\d+$", regex=True)
 
 
 def _key(value: Any) -> Any:

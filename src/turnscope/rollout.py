@@ -4,6 +4,7 @@ import logging
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
+from typing import Any
 
 from turnscope import draws
 from turnscope.types import (
@@ -64,11 +65,9 @@ def rollout(
         ValueError: A prefix does not lead to the states it records, or goes on behind the end.
     """
     with ExitStack() as stack:
-        games = []
-        for start in starts:
-            games.append(_Game(start, make_environment()))
-            stack.callback(games[-1].close)
+        games = [_Game(start, make_environment) for start in starts]
         for game in games:
+            stack.callback(game.close)
             game.begin()
         seats = [game.seat(stream) for game in games]
         conversation = policy.begin(seats)
@@ -90,7 +89,8 @@ class _Game:
     """One episode while it is played."""
 
     start: Start
-    environment: Environment
+    make: Callable[[], Environment]
+    environment: Any = None
     turns: list[Turn] = field(default_factory=list)
     tokens: int = 0
     observation: str = ""
@@ -105,6 +105,7 @@ class _Game:
     def begin(self) -> None:
         """Enter the initial state and replay the prefix."""
         try:
+            self.environment = self.make()
             self.observation = self.environment.reset(self.start.task, self.start.seed)
             self.state_key = self.environment.state_key()
         except Exception as failure:  # noqa: BLE001 - whatever an environment raises is data
@@ -163,7 +164,7 @@ class _Game:
                 raise ValueError("success was declared without an end of the episode")
             key = self.environment.state_key()
         except Exception as failure:  # noqa: BLE001 - whatever an environment raises is data
-            self._fail(failure)
+            self._fail(failure, f" at the action {action.text!r}")
             return
         self.turns.append(
             Turn(
@@ -187,14 +188,15 @@ class _Game:
         elif budget.tokens is not None and self.tokens >= budget.tokens:
             self.stop = StopReason.TOKENS
 
-    def _fail(self, failure: Exception) -> None:
+    def _fail(self, failure: Exception, when: str = "") -> None:
         self.stop = StopReason.ERROR
-        self.error = " ".join(f"{type(failure).__name__}: {failure}".split())[:500]
+        self.error = " ".join(f"{type(failure).__name__}: {failure}{when}".split())[:500]
 
     def close(self) -> None:
         """Release the environment; a failure to do so cannot change what was played."""
         try:
-            self.environment.close()
+            if self.environment is not None:
+                self.environment.close()
         except Exception as failure:  # noqa: BLE001
             log.warning("task %s: close failed: %s", self.start.task.task_id, failure)
 

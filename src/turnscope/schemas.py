@@ -90,7 +90,8 @@ ESTIMATES = pa.schema(
         column(
             "against",
             pa.string(),
-            "policy that is subtracted, task by task; null if the value is no difference",
+            "policy that is subtracted, task by task, itself if two ways to play it are compared; "
+            "null if the value is no difference",
             null=True,
         ),
         column("k", pa.int32(), "K of Pass@(K,T), episodes; null if it has none", null=True),
@@ -98,13 +99,29 @@ ESTIMATES = pa.schema(
         column(
             "value", pa.float64(), "the estimate; null where undefined, as for k > n", null=True
         ),
-        column("low", pa.float64(), "lower end of the pointwise 95% interval", null=True),
-        column("high", pa.float64(), "upper end of the pointwise 95% interval", null=True),
+        column(
+            "low",
+            pa.float64(),
+            "lower end of the pointwise 95% interval; 90% for `truncation_equivalence`",
+            null=True,
+        ),
+        column(
+            "high",
+            pa.float64(),
+            "upper end of the pointwise 95% interval; 90% for `truncation_equivalence`",
+            null=True,
+        ),
         column("band_t_low", pa.float64(), "lower end of the 95% band over all T", null=True),
         column("band_t_high", pa.float64(), "upper end of the 95% band over all T", null=True),
         column("band_k_low", pa.float64(), "lower end of the 95% band over all k", null=True),
         column("band_k_high", pa.float64(), "upper end of the 95% band over all k", null=True),
-        column("p_value", pa.float64(), "two-sided p-value of `value` = 0, if tested", null=True),
+        column(
+            "p_value",
+            pa.float64(),
+            "two-sided p-value of `value` = 0, if tested; that of not being equivalent for "
+            "`truncation_equivalence`",
+            null=True,
+        ),
         column("tasks", pa.int32(), "tasks that entered"),
         column("samples", pa.int32(), "fewest episodes of a task that entered, per policy"),
         column("seeds", pa.int32(), "training seeds that entered; 0 for `base` and bounds"),
@@ -129,7 +146,7 @@ CLAIMS = pa.schema(
             "value without any effect, if an artefact can fake it",
             null=True,
         ),
-        column("rule", pa.string(), "when the claim holds; fixed before the data were seen"),
+        column("rule", pa.string(), "when the claim holds, and when it is contradicted"),
         column(
             "verdict",
             pa.string(),

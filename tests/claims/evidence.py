@@ -6,11 +6,20 @@ BASIC = {"env": "lake", "model": "nano", "policy": "grpo", "against": "base"}
 COLUMNS = {name: float("nan") for name in ("value", "low", "high", "p_value")}
 
 
+BAND_T, BAND_K = 1.25, 1.5
+"""Widths of the bands against that of the interval."""
+
+
 def gap(k: int, t: int, value: float, half: float = 0.02, metric: str = "pass_at_k") -> dict:
-    """Write a difference whose intervals and bands are all the value plus and minus `half`."""
+    """Write a difference whose interval is the value plus and minus `half`, and its wider bands.
+
+    As in the study, only `pass_at_k` has bands.
+    """
+    none = float("nan")
+    widths = {"": half, "band_t_": BAND_T * half, "band_k_": BAND_K * half}
     ends = {
-        f"{name}{end}": value + sign * half
-        for name in ("", "band_t_", "band_k_")
+        f"{name}{end}": value + sign * (width if metric == "pass_at_k" or not name else none)
+        for name, width in widths.items()
         for end, sign in (("low", -1), ("high", 1))
     }
     return {"metric": metric, **BASIC, "k": k, "t": t, "value": value, **ends, "seeds": 3}

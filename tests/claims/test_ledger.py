@@ -2,7 +2,7 @@ import pandas as pd
 import pytest
 
 from turnscope import tables
-from turnscope.claims import ledger
+from turnscope.claims import _ledger as ledger
 from turnscope.schemas import ESTIMATES
 
 NOTHING = pd.DataFrame(columns=ESTIMATES.names)

@@ -221,9 +221,18 @@ def test_bad_options_are_refused_before_and_by_tasks(options: dict, message: str
 
 def test_more_tasks_than_lakes_are_refused():
     # 2x2 without holes has 4 starts x 3 goals = 12 lakes.
-    assert len(frozen_lake.tasks(0, train=4, test=8, sizes=[2], frozen=1, distance=1)) == 12
+    assert len(frozen_lake.tasks(0, train=0, test=12, sizes=[2], frozen=1, distance=1)) == 12
     with pytest.raises(ValueError, match="no new 2x2 lake"):
-        frozen_lake.tasks(0, train=5, test=8, sizes=[2], frozen=1, distance=1)
+        frozen_lake.tasks(0, train=0, test=13, sizes=[2], frozen=1, distance=1)
+
+
+def test_no_train_lake_is_a_test_lake_with_another_start():
+    made = frozen_lake.tasks(0, train=900, test=300, sizes=[4], frozen=0.8, distance=2)
+    maps = {"train": set(), "test": set()}
+    for task in made:
+        maps[task.split].add(lake.startless(tuple(task.payload["map"])))
+    assert len(maps["train"]) > 500
+    assert not maps["train"] & maps["test"]
 
 
 def test_expert_of_skill_one_says_only_best_words_and_skill_zero_says_all():

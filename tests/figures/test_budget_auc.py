@@ -62,7 +62,10 @@ def test_without_an_interval_only_the_value_is_printed():
 def test_without_a_bound_there_is_no_regret():
     estimates = synthetic.estimates()
     known = (estimates["policy"] != "bound") & (estimates["metric"] != "budget_regret")
-    figure = budget_auc.plot(budget_auc.data(estimates.loc[known], NONE, k=8))
+    frame = budget_auc.data(estimates.loc[known], NONE, k=8)
+    assert "best possible policy" in budget_auc.caption(drawn())
+    assert "best possible policy" not in budget_auc.caption(frame)
+    figure = budget_auc.plot(frame)
     assert len(figure.axes[0].texts) == 0
     assert "bound" not in [text.get_text() for text in figure.legends[0].get_texts()]
 

@@ -75,6 +75,16 @@ def test_depth_without_a_bound_shows_no_headroom():
 
 
 @pytest.mark.parametrize(
+    ("metric", "words"), [("bound", "structural bound"), ("crossover", "T*, the turn budget")]
+)
+def test_the_caption_of_depth_tells_what_is_drawn(metric, words):
+    estimates = synthetic.estimates()
+    without = estimates.loc[estimates["metric"] != metric]
+    assert words in pass_at_t.caption(pass_at_t.data(estimates, NONE, k=8))
+    assert words not in pass_at_t.caption(pass_at_t.data(without, NONE, k=8))
+
+
+@pytest.mark.parametrize(
     ("value", "low", "high", "words"),
     [
         (7, 5, 9, "T* = 7 [5, 9]"),

@@ -1,3 +1,7 @@
+import os
+import subprocess
+import sys
+
 import pandas as pd
 import pytest
 from hypothesis import given
@@ -81,3 +85,50 @@ def test_the_callers_settings_do_not_change_a_figure():
         figure = plot(pd.DataFrame())
         assert mpl.rcParams["font.size"] == 30
     assert figure.get_facecolor() == (1, 1, 1, 1)
+
+
+SCRIPT = """
+import sys
+from pathlib import Path
+import pandas as pd
+from matplotlib.figure import Figure
+from turnscope.figures import _style
+
+@_style.styled
+def plot(frame):
+    figure = Figure(figsize=(1, 1), layout="constrained")
+    figure.subplots().plot([0, 1, 0.5], label="a line")
+    _style.legend(figure, [_style.key("a line", _style.Look("#123456", ""))])
+    return figure
+
+paths = [Path(sys.argv[1], f"figure.{kind}") for kind in ("pdf", "png", "svg")]
+_style.save(plot(pd.DataFrame()), pd.DataFrame(), paths)
+"""
+USER = """
+savefig.facecolor: red
+savefig.bbox: tight
+savefig.transparent: True
+svg.image_inline: False
+path.snap: False
+path.simplify_threshold: 0.9
+pdf.compression: 0
+figure.constrained_layout.h_pad: 0.3
+axes.unicode_minus: False
+"""
+
+
+def test_a_users_matplotlibrc_does_not_change_a_figure(tmp_path):
+    files = {}
+    for name, settings in (("plain", ""), ("user", USER)):
+        folder = tmp_path / name
+        folder.mkdir()
+        (folder / "matplotlibrc").write_text(settings)
+        environment = os.environ | {
+            "MATPLOTLIBRC": str(folder / "matplotlibrc"),
+            "PYTHONPATH": os.pathsep.join(os.path.abspath(path) for path in sys.path if path),
+        }
+        command = [sys.executable, "-c", SCRIPT, str(folder)]
+        subprocess.run(command, check=True, env=environment, cwd=folder)
+        files[name] = {path.name: path.read_bytes() for path in folder.glob("figure.*")}
+    assert len(files["plain"]) == 3
+    assert files["user"] == files["plain"]

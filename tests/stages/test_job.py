@@ -47,10 +47,62 @@ def test_a_folder_of_its_own_is_recorded_whole(tmp_path):
     new = tmp_path / "new"
     (new / ".scratch").mkdir(parents=True)
     (new / ".scratch" / "state").write_text("")
-    (new / "weights").write_text("w")
-    _job.execute(copy, "tasks", arguments(tmp_path))
+
+    def learn(spec, inputs, outputs):
+        assert (_job.scratch(outputs) / "state").exists()
+        (_job.folder(outputs) / "weights").write_text("w")
+        copy(spec, inputs, outputs)
+
+    assert _job.execute(learn, "tasks", arguments(tmp_path)) == 0
     record = json.loads((new / "provenance.json").read_text())
     assert [entry["name"] for entry in record["outputs"]] == ["copy", "weights"]
+
+
+def test_what_an_earlier_job_left_is_removed(tmp_path):
+    _job.execute(copy, "tasks", arguments(tmp_path))
+    new = tmp_path / "new"
+    (new / "provenance.json").unlink()  # as Snakemake does before it runs a job again
+    (new / "model-00001-of-00002.safetensors").write_text("old")
+    (new / "checkpoint").mkdir()
+    (new / "checkpoint" / "state").write_text("old")
+    assert _job.execute(copy, "tasks", arguments(tmp_path)) == 0
+    assert sorted(path.name for path in new.iterdir()) == ["copy", "provenance.json", "run.json"]
+
+
+def test_what_a_failed_job_left_is_removed(tmp_path):
+    def fail(spec, inputs, outputs):
+        (_job.folder(outputs) / "half").write_text("")
+        raise ValueError("no more")
+
+    assert _job.execute(fail, "tasks", arguments(tmp_path)) == 1
+    assert (tmp_path / "new" / "half").exists()
+    assert _job.execute(copy, "tasks", arguments(tmp_path)) == 0
+    assert not (tmp_path / "new" / "half").exists()
+
+
+def test_files_that_no_job_made_are_not_removed(tmp_path, capsys):
+    new = tmp_path / "new"
+    new.mkdir()
+    (new / "thesis").write_text("x")
+    assert _job.execute(copy, "tasks", arguments(tmp_path)) == 1
+    assert (new / "thesis").read_text() == "x"
+    assert (
+        capsys.readouterr()
+        .err.splitlines()[-1]
+        .endswith(
+            "new holds thesis, which no job made; "
+            "legal is a folder that is new, empty or an earlier job's"
+        )
+    )
+
+
+def test_a_job_does_not_empty_a_folder_that_it_reads(tmp_path, capsys):
+    _job.execute(copy, "tasks", arguments(tmp_path))
+    words = arguments(tmp_path)
+    words[words.index("--output") - 1] = str(tmp_path / "new" / "copy")
+    assert _job.execute(copy, "tasks", words) == 1
+    assert (tmp_path / "new" / "copy").exists()
+    assert "but it holds the input" in capsys.readouterr().err.splitlines()[-1]
 
 
 def test_in_a_shared_folder_a_job_records_only_its_own_files(tmp_path):
@@ -97,15 +149,15 @@ def test_a_code_change_since_planning_is_logged_and_the_truth_recorded(tmp_path,
 
 def test_a_path_without_a_name_is_refused():
     with pytest.raises(ValueError, match="'x' has no name; write NAME=x"):
-        _job._files(["x"])
+        _job.files(["x"])
 
 
 def test_files_are_named_one_by_one():
     words = ["a=1", "b=2", "3", "c="]
-    assert {name: str(path) for name, path in _job._files(words).items()} == {
+    assert {name: str(path) for name, path in _job.files(words).items()} == {
         "a": "1",
         "b.0": "2",
         "b.1": "3",
     }
-    assert _job.every(_job._files(words), "c") == []
-    assert [path.name for path in _job.every(_job._files(words), "b")] == ["2", "3"]
+    assert _job.every(_job.files(words), "c") == []
+    assert [path.name for path in _job.every(_job.files(words), "b")] == ["2", "3"]

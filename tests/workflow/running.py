@@ -27,15 +27,15 @@ def clone(to: Path) -> Path:
     return to
 
 
-def snakemake(repo: Path, *arguments: str, study: str = "config/test.yaml"):
-    """Run Snakemake in a copy; its output is one text."""
+def snakemake(repo: Path, *arguments: str, study: str = "config/test.yaml", **variables: str):
+    """Run Snakemake in a copy, with more environment variables; its output is one text."""
     return subprocess.run(
         [
             *(sys.executable, "-m", "snakemake", "--configfile", study, "--cores", "2"),
             *("--nocolor", *arguments),
         ],
         cwd=repo,
-        env={key: value for key, value in os.environ.items() if key != "PYTHONPATH"},
+        env={key: value for key, value in os.environ.items() if key != "PYTHONPATH"} | variables,
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,

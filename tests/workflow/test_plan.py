@@ -1,5 +1,9 @@
 """What Snakemake would do in a repository without results."""
 
+import json
+import re
+import shlex
+
 import pytest
 import yaml
 
@@ -101,6 +105,65 @@ def test_results_go_to_the_directory_that_is_asked_for(repo, tmp_path):
     assert done.returncode == 0, done.stdout
     assert (made / target).exists()
     assert not (repo / target).exists()
+
+
+def test_a_clone_may_have_blanks_and_quotes_in_its_path(tmp_path):
+    made = clone(tmp_path / """my brother's "clone" $HOME""")
+    target = "results/tasks/frozen_lake/tasks.parquet"
+    done = snakemake(made, target)
+    assert done.returncode == 0, done.stdout
+    assert (made / target).exists()
+
+
+def test_a_brace_in_the_path_of_a_clone_is_refused_in_one_line(tmp_path):
+    done = snakemake(clone(tmp_path / "{mine}"), "--dry-run", "all")
+    assert done.returncode == 1
+    assert "holds a brace, which Snakemake takes for a placeholder; rename it" in done.stdout
+    assert "Traceback" not in done.stdout
+
+
+def test_jobs_that_ask_for_no_gpu_see_none_and_threads_are_those_of_the_rule(repo, tmp_path):
+    done = snakemake(repo, "--dry-run", "-p", "all")
+    commands = [line for line in done.stdout.splitlines() if " -m turnscope.stages." in line]
+    assert len(commands) > 10
+    for command in commands:
+        start = "test 0 != 0 || export CUDA_VISIBLE_DEVICES=; OMP_NUM_THREADS=1 MKL_NUM_THREADS=1 "
+        assert start in command
+    weights = tmp_path / "model"
+    weights.mkdir()
+    (weights / "config.json").write_text("{}")
+    overlay = tmp_path / "big.yaml"
+    overlay.write_text(
+        yaml.safe_dump(
+            {
+                "models": {"big": {"backend": "transformers", "path": str(weights)}},
+                "study": {"models": ["big"]},
+            }
+        )
+    )
+    done = snakemake(repo, "--dry-run", "-p", "all", study=str(overlay))
+    assert re.search(r"test 1 != 0 .* -m turnscope\.stages\.train ", done.stdout)
+    assert re.search(r"test 0 != 0 .* -m turnscope\.stages\.claims ", done.stdout)
+
+
+@pytest.mark.parametrize(
+    ("condition", "tasks", "episodes"),
+    [("blind-T8", None, 12), ("blind-T4", 20, 8), ("told-T8", None, 12), ("told-T4", None, 12)],
+)
+def test_only_blind_episodes_under_smaller_budgets_are_few(
+    repo, tmp_path, condition, tasks, episodes
+):
+    target = f"results/episodes/frozen_lake/nano/base/{condition}/episodes.parquet"
+    study = yaml.safe_load((repo / "config/test.yaml").read_text())
+    study["sampling"]["episodes"] = 12
+    overlay = tmp_path / "more.yaml"
+    overlay.write_text(yaml.safe_dump(study))
+    done = snakemake(repo, "--dry-run", "-p", target, study=str(overlay))
+    assert done.returncode == 0, done.stdout
+    (line,) = [line for line in done.stdout.splitlines() if "stages.sample" in line]
+    words = shlex.split(line)
+    spec = json.loads(words[words.index("--spec") + 1])
+    assert (spec["tasks"], spec["episodes"]) == (tasks, episodes)
 
 
 def test_the_slurm_profile_is_found_by_its_name(repo):

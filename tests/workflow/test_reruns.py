@@ -7,11 +7,15 @@ import os
 import random
 import re
 import shutil
+import subprocess
+import sys
+from pathlib import Path
 
 import pytest
 import yaml
 
-from tests.workflow.running import clone, planned, snakemake
+from tests.test_config import merged
+from tests.workflow.running import ROOT, clone, planned, snakemake
 from turnscope import registry
 
 pytestmark = pytest.mark.slow
@@ -51,7 +55,8 @@ def added(path, text):
 
 def copied(repo, to, shuffle=None):
     """Bring the results of a study into a fresh clone, without Snakemake's own records."""
-    made = clone(to)
+    made = to / "copy"
+    shutil.copytree(repo, made, symlinks=True, ignore=lambda *_: {".snakemake", "results"})
     files = sorted(path for path in (repo / "results").rglob("*") if path.is_file())
     if shuffle:
         shuffle.shuffle(files)
@@ -62,6 +67,15 @@ def copied(repo, to, shuffle=None):
         if shuffle:  # dates in the order of copying, as after `cp -r`
             os.utime(target, (1_700_000_000 + number, 1_700_000_000 + number))
     return made
+
+
+def marks(repo):
+    return sorted((repo / "results").rglob("*provenance.json"))
+
+
+def shell():
+    """The environment of a shell in which nobody said how many threads to use."""
+    return {key: value for key, value in os.environ.items() if not key.endswith("_NUM_THREADS")}
 
 
 def test_a_finished_study_has_nothing_to_do(repo):
@@ -128,6 +142,18 @@ def test_an_option_of_the_metrics_trains_nothing(repo, tmp_path):
     assert {job.split()[0] for job in jobs} == {"Estimate", "Draw", "Judge", "Write"}
 
 
+def test_a_pin_runs_what_computes_with_it_and_a_tool_runs_nothing(repo):
+    with edited(repo / "envs/requirements.txt", "matplotlib==", "matplotlib==9"):
+        jobs = planned(repo, "all")
+        assert {job.split()[0] for job in jobs} == {"Draw", "Write"}
+    with edited(repo / "envs/requirements.txt", "trl==", "trl==9"):
+        jobs = planned(repo, "all")
+        assert [job for job in jobs if job.startswith("Train")]
+        assert not [job for job in jobs if job.startswith("Make")]
+    with edited(repo / "envs/requirements.txt", "filelock==", "filelock==9"):
+        assert planned(repo, "all") == []
+
+
 def test_touched_results_run_nothing(repo):
     paths = list((repo / "results" / "episodes").rglob("*.*"))
     before = [path.stat() for path in paths]
@@ -144,18 +170,67 @@ def test_results_copied_with_their_dates_run_nothing(repo, tmp_path):
     assert planned(copied(repo, tmp_path), "all") == []
 
 
-def test_restored_results_run_nothing_and_are_watched_again(repo, tmp_path):
-    made = copied(repo, tmp_path, random.Random(0))
-    restored = snakemake(made, "--touch", "all")
-    assert restored.returncode == 0, restored.stdout
-    assert planned(made, "all") == []
-    with added(made / "src/turnscope/figures/pass_at_k.py", "\nEDITED = 1\n"):
-        assert planned(made, "all_figures") == ["Draw pass_at_k"]
+def restore(repo):
+    """Call `make restore` with this Python's packages."""
+    tools = Path(sys.executable).parent
+    return subprocess.run(
+        ["make", "restore", f"BIN={tools}", "CORES=2", "-o", ".venv/.run"],
+        cwd=repo,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+@pytest.fixture(scope="module")
+def lost(repo, tmp_path_factory):
+    """A clone with the results, as `config.yaml` would make them, but without their records."""
+    made = copied(repo, tmp_path_factory.mktemp("lost"), random.Random(0))
+    study = yaml.safe_load((made / "config.yaml").read_text())
+    (made / "config.yaml").write_text(
+        yaml.safe_dump(merged(study, yaml.safe_load((made / "config/test.yaml").read_text())))
+    )
+    return made
+
+
+def dates(repo):
+    return {path: path.stat().st_mtime_ns for path in (repo / "results").rglob("*")}
+
+
+def test_stale_results_are_not_restored(lost):
+    before = dates(lost)
+    with added(lost / "src/turnscope/metrics/crossover.py", "\nEDITED = 1\n"):
+        done = restore(lost)
+    assert done.returncode != 0
+    assert [line for line in done.stderr.splitlines() if line.startswith("stale: ")] == [
+        "stale: results/estimates/frozen_lake/nano/crossover.provenance.json "
+        "was made with another turnscope.metrics.crossover"
+    ]
+    with edited(lost / "config.yaml", "draws: 500", "draws: 600"):
+        done = restore(lost)
+    assert "crossover.provenance.json was made from another specification: settings" in done.stderr
+    table = lost / "results/tasks/frozen_lake/tasks.parquet"
+    content, stat = table.read_bytes(), table.stat()
+    table.write_bytes(content + b"x")
+    done = restore(lost)
+    table.write_bytes(content)
+    os.utime(table, ns=(stat.st_atime_ns, stat.st_mtime_ns))
+    named = "results/tasks/frozen_lake/provenance.json was written for another results/tasks/"
+    assert named in done.stderr
+    assert dates(lost) == before
+
+
+def test_restored_results_run_nothing_and_are_watched_again(lost):
+    done = restore(lost)
+    assert done.returncode == 0, done.stderr
+    assert planned(lost, "all") == []
+    with added(lost / "src/turnscope/figures/pass_at_k.py", "\nEDITED = 1\n"):
+        assert planned(lost, "all_figures") == ["Draw pass_at_k"]
 
 
 def test_records_form_a_chain(repo):
     wrote, read = {}, {}
-    for path in (repo / "results").rglob("*provenance.json"):
+    for path in marks(repo):
         record = json.loads(path.read_text())
         name = path.relative_to(repo).as_posix()
         wrote[name] = hashlib.sha256(path.read_bytes()).hexdigest()
@@ -169,8 +244,15 @@ def test_records_form_a_chain(repo):
         assert wrote[path] == sha256
 
 
-def test_a_second_run_gives_equal_bytes(repo, tmp_path):
-    done = snakemake(repo, "--directory", str(tmp_path), "all")
+def test_a_second_run_on_one_core_gives_equal_bytes(repo, tmp_path):
+    """Whatever the caller's shell says of threads and hashes; the first run had two cores."""
+    done = snakemake(
+        repo,
+        *("--cores", "1", "--directory", str(tmp_path), "all"),
+        OMP_NUM_THREADS="8",
+        MKL_NUM_THREADS="8",
+        PYTHONHASHSEED="7",
+    )
     assert done.returncode == 0, done.stdout
     suffixes = {".parquet", ".csv", ".svg", ".pdf", ".png", ".html", ".safetensors"}
     files = [
@@ -185,6 +267,39 @@ def test_a_second_run_gives_equal_bytes(repo, tmp_path):
     ]
     assert len(files) > 40
     assert different == []
+
+
+STAGES = sorted(path.stem for path in (ROOT / "src/turnscope/stages").glob("[a-z]*.py"))
+
+
+@pytest.mark.parametrize("stage", STAGES)
+def test_a_stage_typed_by_hand_gives_equal_bytes_under_another_hash_seed(repo, stage, tmp_path):
+    records = [json.loads(path.read_text()) for path in marks(repo)]
+    record = next(record for record in records if record["stage"] == stage)
+    files = {entry["name"]: entry["path"] for entry in record["inputs"]}
+    declared = [entry for entry in record["outputs"] if "." not in entry["name"]]
+    # several files of one name follow one another
+    words, last = [], None
+    for name, path in files.items():
+        words += [path] if name.split(".")[0] == last else [f"{name.split('.')[0]}={path}"]
+        last = name.split(".")[0]
+    done = subprocess.run(
+        [
+            *(sys.executable, "-m", f"turnscope.stages.{stage}"),
+            *("--spec", json.dumps(record["spec"]), "--input", *words, "--output"),
+            *(f"{entry['name']}={tmp_path / Path(entry['path']).name}" for entry in declared),
+            f"provenance={tmp_path / 'provenance.json'}",
+        ],
+        cwd=repo,
+        env=shell() | {"PYTHONPATH": "src", "PYTHONHASHSEED": "12345", "CUDA_VISIBLE_DEVICES": ""},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    for entry in record["outputs"]:
+        content = (tmp_path / Path(entry["path"]).name).read_bytes()
+        assert hashlib.sha256(content).hexdigest() == entry["sha256"], entry["path"]
 
 
 def test_a_failing_job_says_why_and_leaves_nothing_behind(repo, tmp_path):

@@ -1,9 +1,12 @@
+import shlex
 import sys
 
 import yaml
 from snakemake.settings.types import DeploymentMethod
 
 ROOT = Path(workflow.basedir)
+if set("{}") & set(str(ROOT)):
+    sys.exit(f"the path {ROOT} holds a brace, which Snakemake takes for a placeholder; rename it")
 sys.path.insert(0, str(ROOT / "src"))
 
 from turnscope import config as studies
@@ -20,10 +23,13 @@ study = config["study"]
 deployed = DeploymentMethod.CONDA in workflow.deployment_settings.deployment_method
 python = "python" if deployed else sys.executable
 
-shell.prefix(
-    f"export PYTHONPATH='{ROOT}/src' PYTHONHASHSEED=0 TOKENIZERS_PARALLELISM=false"
-    " HF_HUB_OFFLINE=1 HF_HUB_DISABLE_TELEMETRY=1; "
-)
+
+def literal(text):
+    """Write a text for the shell as one word, and for Snakemake without a placeholder in it."""
+    return shlex.quote(str(text)).replace("{", "{{").replace("}", "}}")
+
+
+shell.prefix(f"export PYTHONPATH={literal(ROOT / 'src')} PYTHONHASHSEED=0; ")
 
 
 wildcard_constraints:
@@ -38,10 +44,17 @@ wildcard_constraints:
 
 
 def stage(name, inputs, outputs):
-    """Write the command of a job: the stage with its specification, its files and its log."""
+    """Write the command of a job: the stage with its specification, its files and its log.
+
+    It may see the GPUs and use the threads that it asks for and no others, or the same study would
+    give other numbers on another machine.
+    """
+    libraries = ("OMP", "MKL", "OPENBLAS")
     return " ".join(
         [
-            f"{python} -m turnscope.stages.{name}",
+            "test {resources.gpu} != 0 || export CUDA_VISIBLE_DEVICES=;",
+            *(f"{library}_NUM_THREADS={{threads}}" for library in libraries),
+            f"{literal(python)} -m turnscope.stages.{name}",
             "--spec {params.spec:q} --code {params.code:q}",
             *(["--input"] if inputs else []),
             *(f"{part}={{input.{part}:q}}" for part in inputs),
@@ -91,13 +104,18 @@ def gpus(wildcards):
 
 
 def episodes_of(wildcards):
-    """List all episodes of one environment and model: under T_max, then under smaller budgets."""
-    under = {policy: [turns_of(wildcards.env)] for policy in policies()}
+    """List all episodes of one environment and model."""
+    return conditions(wildcards.env, wildcards.model)
+
+
+def conditions(env, model, table="episodes"):
+    """List all episodes (or turns) of one environment and model, first those under T_max."""
+    under = {policy: [turns_of(env)] for policy in policies()}
     if "truncation" in study["metrics"]:
         for policy in ["base", *(seeds_of(arm)[0] for arm in study["arms"])]:
             under[policy] += config["metrics"]["truncation"]["turns"]
     return [
-        f"results/episodes/{wildcards.env}/{wildcards.model}/{policy}/blind-T{turns}/episodes.parquet"
+        f"results/episodes/{env}/{model}/{policy}/blind-T{turns}/{table}.parquet"
         for policy, budgets in under.items()
         for turns in budgets
     ]
@@ -111,6 +129,36 @@ def estimates_of(*metrics):
         model=study["models"],
         metric=metrics,
     )
+
+
+def drawn():
+    """List all files of all figures."""
+    return expand(
+        "results/figures/{figure}.{kind}",
+        figure=config["figures"],
+        kind=["pdf", "svg", "png", "csv"],
+    )
+
+
+def trained():
+    """List the weights of all policies."""
+    return expand(
+        "results/policies/{env}/{model}/{policy}/model.safetensors",
+        env=study["environments"],
+        model=study["models"],
+        policy=policies(),
+    )
+
+
+def played():
+    """List the episodes and turns of all policies and conditions."""
+    return [
+        file
+        for env in study["environments"]
+        for model in study["models"]
+        for table in ("episodes", "turns")
+        for file in conditions(env, model, table)
+    ]
 
 
 def figure_estimates(wildcards):

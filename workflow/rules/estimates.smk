@@ -15,6 +15,7 @@ rule estimate:
     resources:
         mem_mb=2000,
         runtime=60,
+        gpu=0,
     params:
         spec=estimate_spec,
         code=code_of("stages.estimate", "metrics.{metric}"),
@@ -40,6 +41,7 @@ rule claims:
     resources:
         mem_mb=1000,
         runtime=30,
+        gpu=0,
     params:
         spec=provenance.canonical({}),
         code=code_of("stages.claims", *(f"claims.{name}" for name in registry.names("claims"))),

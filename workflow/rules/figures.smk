@@ -18,6 +18,7 @@ rule figure:
     resources:
         mem_mb=1000,
         runtime=30,
+        gpu=0,
     params:
         spec=figure_spec,
         code=code_of("stages.figure", "figures.{figure}"),
@@ -57,6 +58,7 @@ rule report:
     resources:
         mem_mb=1000,
         runtime=30,
+        gpu=0,
     params:
         spec=report_spec,
         code=code_of("stages.report", *(f"figures.{name}" for name in config["figures"])),

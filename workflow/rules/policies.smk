@@ -12,6 +12,7 @@ rule tasks:
     resources:
         mem_mb=1000,
         runtime=30,
+        gpu=0,
     params:
         spec=tasks_spec,
         code=code_of("stages.tasks", "environments.{env}"),
@@ -25,6 +26,7 @@ rule base:
     input:
         tasks="results/tasks/{env}/tasks.parquet",
     output:
+        weights="results/policies/{env}/{model}/base/model.safetensors",
         provenance="results/policies/{env}/{model}/base/provenance.json",
     log:
         "results/logs/base/{env}/{model}.log",
@@ -43,7 +45,7 @@ rule base:
     message:
         "Make the base policy of {wildcards.model} in {wildcards.env}"
     shell:
-        stage("base", ["tasks"], ["provenance"])
+        stage("base", ["tasks"], ["weights", "provenance"])
 
 
 rule train:
@@ -51,6 +53,7 @@ rule train:
         tasks="results/tasks/{env}/tasks.parquet",
         policy="results/policies/{env}/{model}/base/provenance.json",
     output:
+        weights="results/policies/{env}/{model}/{arm}-s{seed}/model.safetensors",
         training="results/policies/{env}/{model}/{arm}-s{seed}/training.parquet",
         provenance="results/policies/{env}/{model}/{arm}-s{seed}/provenance.json",
     log:
@@ -72,4 +75,4 @@ rule train:
     message:
         "Train {wildcards.arm}, seed {wildcards.seed}, from {wildcards.model} in {wildcards.env}"
     shell:
-        stage("train", ["tasks", "policy"], ["training", "provenance"])
+        stage("train", ["tasks", "policy"], ["weights", "training", "provenance"])

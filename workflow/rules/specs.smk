@@ -53,13 +53,13 @@ def train_spec(wildcards):
 def sample_spec(wildcards):
     """Say which episodes are played.
 
-    One set under T_max serves every smaller budget. Sets under smaller budgets exist only to show
-    that, on fewer tasks.
+    One blind set under T_max serves every smaller budget. Blind sets under smaller budgets exist
+    only to show that, on fewer tasks. Told sets serve one budget each, so all of them are full.
     """
     told, turns = wildcards.condition.split("-T")
     settings = config["environments"][wildcards.env]
     again = config["metrics"]["truncation"]
-    full = int(turns) == settings["budget"]["turns"]
+    full = told == "told" or int(turns) == settings["budget"]["turns"]
     return provenance.canonical(
         {
             "env": wildcards.env,
@@ -116,4 +116,5 @@ def report_spec(wildcards):
             facts[f"{kind[:-1].capitalize()} {name}"] = flat(config[kind][name])
     for section in ("training", "sampling", "metrics"):
         facts[section.capitalize()] = flat(config[section])
-    return provenance.canonical({"k": config["metrics"]["k"], "facts": facts})
+    k, margin = config["metrics"]["k"], config["metrics"]["margin"]
+    return provenance.canonical({"k": k, "margin": margin, "facts": facts})

@@ -6,7 +6,7 @@ Source:
 
 from functools import partial
 
-from turnscope.advantages import group_relative
+from turnscope.advantages import SCALES, group_relative
 from turnscope.algorithms._arm import Algorithm, full, outcome
 
 
@@ -15,5 +15,10 @@ def make(*, scale: str = "group") -> Algorithm:
 
     Args:
         scale: Division of the centred returns, see `turnscope.advantages.standardise`.
+
+    Raises:
+        ValueError: There is no such scale.
     """
+    if scale not in SCALES:
+        raise ValueError(f"scale is {scale!r}; legal is {', '.join(SCALES)}")
     return Algorithm(turns=full, rewards=outcome, credit=partial(group_relative, scale=scale))

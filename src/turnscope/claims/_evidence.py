@@ -1,19 +1,25 @@
 """What the evaluators of claims share: whom to judge, which rows speak, and how to say it.
 
-Evaluators compute no statistics: every number is a row of table `estimates`.
+Evaluators compute no statistics: every number is a row of table `estimates`. An arm is judged by
+the mean over its training seeds with intervals over tasks, so a verdict is about these seeds: it is
+conditional on them, and says what training anew would give only as far as they agree.
 
 Source:
-    The verdicts are those of `turnscope.claims.ledger`.
+    The verdicts are those of `turnscope.claims._ledger`.
 """
 
 import re
-from collections.abc import Sequence
 from typing import NamedTuple
 
+import numpy as np
+import numpy.typing as npt
 import pandas as pd
+from numpy.typing import ArrayLike
 
 from turnscope import intervals
-from turnscope.claims.ledger import CONTRADICTED, HOLDS, INCONCLUSIVE
+from turnscope.claims._ledger import CONTRADICTED, HOLDS, INCONCLUSIVE
+
+Bools = npt.NDArray[np.bool_]
 
 BASE = "base"
 
@@ -55,11 +61,32 @@ def select(
     return chosen.sort_values(by=["k", "t"])
 
 
-def sided(lows: Sequence[float], highs: Sequence[float], threshold: float = 0.0) -> str:
-    """Judge `all are above the threshold`: holds, its mirror image, or neither."""
-    if all(low > threshold for low in lows):
+def judgeable(rows: pd.DataFrame, low: str = "low", high: str = "high") -> bool:
+    """Say whether there are rows and all have an interval, as a verdict needs.
+
+    Args:
+        rows: Rows of table `estimates`.
+        low: Column of the lower end.
+        high: Column of the upper end.
+    """
+    return not rows.empty and bool(rows.loc[:, [low, high]].notna().to_numpy().all())
+
+
+def above(ends: ArrayLike, threshold: float = 0.0) -> Bools:
+    """Say which ends lie above a threshold; equal shares may differ by rounding, which is not."""
+    return np.asarray(ends, float) > threshold + intervals.NOISE
+
+
+def below(ends: ArrayLike, threshold: float = 0.0) -> Bools:
+    """Say which ends lie below a threshold, by more than rounding."""
+    return np.asarray(ends, float) < threshold - intervals.NOISE
+
+
+def sided(rows: pd.DataFrame, threshold: float = 0.0) -> str:
+    """Judge `all intervals are above the threshold`: holds, its mirror image, or neither."""
+    if above(rows["low"], threshold).all():
         return HOLDS
-    return CONTRADICTED if all(high < threshold for high in highs) else INCONCLUSIVE
+    return CONTRADICTED if below(rows["high"], threshold).all() else INCONCLUSIVE
 
 
 def span(value: float, low: float, high: float) -> str:
@@ -83,13 +110,29 @@ def listed(rows: pd.DataFrame, by: str, low: str = "low", high: str = "high") ->
     )
 
 
-def power(rows: pd.DataFrame) -> str:
-    """Say which true difference would have been found, from the widest pointwise interval."""
-    least = max(
-        intervals.detectable(low, high)
-        for low, high in rows[["low", "high"]].itertuples(index=False)
+def power(
+    rows: pd.DataFrame,
+    what: str,
+    low: str = "low",
+    high: str = "high",
+    threshold: float = 0.0,
+) -> str:
+    """Say which true value a test would have found, at the cell where that is hardest.
+
+    Args:
+        rows: Rows of table `estimates`, each tested by itself.
+        what: Name of the value.
+        low: Column of the lower end that must lie above the threshold; may be that of a band.
+        high: Column of the upper end.
+        threshold: What is tested against.
+    """
+    tested = zip(rows[low], rows[high], rows["low"], rows["high"], strict=True)
+    least = threshold + max(
+        intervals.detectable(first, last, intervals.standard_error(*pointwise))
+        for first, last, *pointwise in tested
     )
-    return f"a true difference of {least:.3f} would be found with 80% power"
+    alone = ", each by itself" if len(rows) > 1 else ""
+    return f"a true {what} of at least {least:.3f} would be found with 80% power{alone}"
 
 
 def seeds(estimates: pd.DataFrame, subject: Subject, k: int, t: int) -> str:

@@ -1,24 +1,33 @@
 """Section 3.1: does RL beat base at every sampling breadth, and does the gap last (C1, C1b)?
 
+Verdicts are over the arm's mean, with intervals over tasks: conditional on its training seeds.
+
 Source:
-    Rules: `turnscope.claims.ledger`. Verdicts are over the arm's mean, with intervals over tasks.
+    Rules: `turnscope.claims._ledger`.
 """
 
 from typing import Any
 
 import pandas as pd
 
-from turnscope.claims import ledger
+from turnscope.claims import _ledger as ledger
 from turnscope.claims._evidence import (
     Subject,
+    above,
+    below,
+    judgeable,
     largest_budget,
     listed,
     power,
     seeds,
     select,
-    sided,
+    span,
     subjects,
 )
+
+CLOSING = 0.02
+"""Largest closing of the gap that does not matter."""
+BAND = "band_k_low", "band_k_high"
 
 
 def judge(estimates: pd.DataFrame) -> list[dict[str, Any]]:
@@ -39,16 +48,20 @@ def _every_k(estimates: pd.DataFrame, subject: Subject) -> dict[str, Any]:
     gaps = select(estimates, subject, "pass_at_k")
     t_max = largest_budget(estimates, subject)
     gaps = gaps.loc[gaps["t"] == t_max]
-    if gaps.empty:
-        return ledger.row("C1", ledger.NOT_RUN, "no difference at T_max", **subject._asdict())
-    verdict = sided(list(gaps["band_k_low"]), list(gaps["band_k_high"]))
+    if not judgeable(gaps, *BAND):
+        detail = "no difference at T_max, or one without a band"
+        return ledger.row("C1", ledger.NOT_RUN, detail, **subject._asdict())
+    if below(gaps["band_k_high"]).any():
+        verdict = ledger.CONTRADICTED
+    else:
+        verdict = ledger.HOLDS if above(gaps["band_k_low"]).all() else ledger.INCONCLUSIVE
     lowest = gaps.to_dict("records")[int(gaps["band_k_low"].to_numpy().argmin())]
     parts = [
-        f"T_max={t_max}, bands: {listed(gaps, 'k', 'band_k_low', 'band_k_high')}",
+        f"T_max={t_max}, bands: {listed(gaps, 'k', *BAND)}",
         seeds(estimates, subject, int(lowest["k"]), t_max),
     ]
     if verdict == ledger.INCONCLUSIVE:
-        parts.append(power(gaps))
+        parts.append(power(gaps, "difference", *BAND))
     return ledger.row(
         "C1",
         verdict,
@@ -61,16 +74,30 @@ def _every_k(estimates: pd.DataFrame, subject: Subject) -> dict[str, Any]:
 
 
 def _closing(estimates: pd.DataFrame, subject: Subject) -> dict[str, Any]:
+    t_max = largest_budget(estimates, subject)
     growth = select(estimates, subject, "gap_growth_k")
-    if growth.empty:
-        return ledger.row("C1b", ledger.NOT_RUN, "only one k has a value", **subject._asdict())
-    last = growth.loc[[growth["k"].astype(int).idxmax()]]
-    one = last.iloc[0]
-    verdict = ledger.CONTRADICTED if one["high"] < 0 else ledger.HOLDS
-    parts = [f"k_max={one['k']}, T_max={one['t']}", f"D(k) - D(1) at {listed(growth, 'k')}"]
-    if verdict == ledger.HOLDS:
-        # not being significant is what the rule asks for, so its power belongs beside it
-        parts.append(power(last))
+    last = growth.loc[growth["k"] == growth["k"].max()]
+    first = select(estimates, subject, "pass_at_k")
+    first = first.loc[(first["k"] == 1) & (first["t"] == t_max)]
+    if not (judgeable(last) and judgeable(first)):
+        detail = "only one k has a value, or one has no interval"
+        return ledger.row("C1b", ledger.NOT_RUN, detail, **subject._asdict())
+    one, start = last.iloc[0], first.iloc[0]
+    advantage, stays = above(start["low"]), above(one["low"], -CLOSING)
+    if below(one["high"]):
+        verdict = ledger.CONTRADICTED
+    else:
+        verdict = ledger.HOLDS if advantage and stays else ledger.INCONCLUSIVE
+    parts = [
+        f"k_max={one['k']}, T_max={t_max}",
+        f"D(1) is {span(start['value'], start['low'], start['high'])}"
+        + ("" if advantage else ": no advantage was shown that could last"),
+        f"D(k) - D(1) at {listed(growth, 'k')}",
+    ]
+    if verdict == ledger.INCONCLUSIVE and not advantage:
+        parts.append(power(first, "D(1)"))
+    if verdict == ledger.INCONCLUSIVE and not stays:
+        parts.append(power(last, "D(k_max) - D(1)", threshold=-CLOSING))
     return ledger.row(
         "C1b",
         verdict,

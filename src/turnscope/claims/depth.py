@@ -1,7 +1,9 @@
 """Section 3.2: how does the RL advantage at k = 8 depend on the turn budget (C2a, C2b, C2c)?
 
+Verdicts are over the arm's mean, with intervals over tasks: conditional on its training seeds.
+
 Source:
-    Rules: `turnscope.claims.ledger`. Verdicts are over the arm's mean, with intervals over tasks.
+    Rules: `turnscope.claims._ledger`.
 """
 
 from typing import Any
@@ -9,9 +11,12 @@ from typing import Any
 import pandas as pd
 
 from turnscope import budgets
-from turnscope.claims import ledger
+from turnscope.claims import _ledger as ledger
 from turnscope.claims._evidence import (
     Subject,
+    above,
+    below,
+    judgeable,
     largest_budget,
     listed,
     power,
@@ -27,6 +32,7 @@ TIGHT = (0.1, 0.2, 0.3)
 """Shares of T_max that count as tight budgets."""
 HEADROOM = 0.05
 LIKELY = 0.95
+BAND = "band_t_low", "band_t_high"
 
 
 def judge(estimates: pd.DataFrame) -> list[dict[str, Any]]:
@@ -55,7 +61,7 @@ def _tight(rows: pd.DataFrame, t_max: int) -> pd.DataFrame:
 
 
 def _not_run(claim: str, subject: Subject, what: str) -> dict[str, Any]:
-    detail = f"no {what} at k={K}: too few episodes a task, or not estimated"
+    detail = f"no {what} at k={K}: too few episodes a task, not estimated, or without interval"
     return ledger.row(claim, ledger.NOT_RUN, detail, **subject._asdict())
 
 
@@ -64,15 +70,23 @@ def _grows(estimates: pd.DataFrame, subject: Subject) -> dict[str, Any]:
     early = budgets.budget(0.3, t_max)
     growth = _at_k(estimates, subject, "gap_growth_t")
     growth = growth.loc[growth["t"] == early]
-    if growth.empty:
-        return _not_run("C2a", subject, f"D({K}, T_max) - D({K}, {early})")
-    one = growth.iloc[0]
-    verdict = sided([one["low"]], [one["high"]])
     ends = _at_k(estimates, subject, "pass_at_k")
     ends = ends.loc[ends["t"].isin([early, t_max])]
-    parts = [f"T_max={t_max}. D at {listed(ends, 't')}", seeds(estimates, subject, K, t_max)]
-    if verdict == ledger.INCONCLUSIVE:
-        parts.append(power(growth))
+    last = ends.loc[ends["t"] == t_max]
+    if not (judgeable(growth) and judgeable(last, *BAND)):
+        return _not_run("C2a", subject, f"D({K}, T_max) - D({K}, {early})")
+    one, advantage = growth.iloc[0], above(last.iloc[0]["band_t_low"])
+    verdict = grows = sided(growth)
+    if grows == ledger.HOLDS and not advantage:
+        verdict = ledger.INCONCLUSIVE
+    parts = [f"T_max={t_max}. D, bands: {listed(ends, 't', *BAND)}"]
+    parts.append(seeds(estimates, subject, K, t_max))
+    if not advantage:
+        parts.append("no advantage was shown at T_max")
+    if verdict == ledger.INCONCLUSIVE and not advantage:
+        parts.append(power(last, "D at T_max", *BAND))
+    if grows == ledger.INCONCLUSIVE:
+        parts.append(power(growth, "growth"))
     return ledger.row(
         "C2a",
         verdict,
@@ -87,30 +101,27 @@ def _grows(estimates: pd.DataFrame, subject: Subject) -> dict[str, Any]:
 def _diminishes(estimates: pd.DataFrame, subject: Subject) -> dict[str, Any]:
     t_max = largest_budget(estimates, subject)
     gaps = _at_k(estimates, subject, "pass_at_k")
-    tight = _tight(gaps, t_max)
-    if tight.empty:
+    tight, last = _tight(gaps, t_max), gaps.loc[gaps["t"] == t_max]
+    if not (judgeable(tight, *BAND) and judgeable(last, *BAND)):
         return _not_run("C2b", subject, "difference at tight budgets")
     crosses, crossing = _crosses(estimates, subject, gaps)
-    above = tight["band_t_low"].to_numpy() > 0
-    last = gaps.iloc[-1]
-    advantage = last["band_t_low"] > 0
-    if crosses or (advantage and not above.any()):
+    leads = above(tight["band_t_low"])
+    advantage = above(last.iloc[0]["band_t_low"])
+    if advantage and (crosses or not leads.any()):
         verdict = ledger.HOLDS
-    elif above.all():
-        verdict = ledger.CONTRADICTED
     else:
-        verdict = ledger.INCONCLUSIVE
+        verdict = ledger.CONTRADICTED if leads.all() else ledger.INCONCLUSIVE
     highest = tight.iloc[int(tight["band_t_high"].to_numpy().argmax())]
     parts = [
-        f"T_max={t_max}, bands: {listed(tight, 't', 'band_t_low', 'band_t_high')}",
+        f"T_max={t_max}, bands: {listed(tight, 't', *BAND)}",
         crossing,
         seeds(estimates, subject, K, int(highest["t"])),
     ]
     if verdict != ledger.CONTRADICTED and not crosses:
         # a band that is not above 0 may just be wide, so its power belongs beside it
-        parts.append(power(tight))
-    if not advantage and not crosses:
-        ours = span(last["value"], last["band_t_low"], last["band_t_high"])
+        parts.append(power(tight, "difference", *BAND))
+    if not advantage:
+        ours = span(*last.iloc[0][["value", *BAND]])
         parts.append(f"D at T_max is {ours}: no advantage was shown that could diminish")
     return ledger.row(
         "C2b",
@@ -133,7 +144,7 @@ def _crosses(estimates: pd.DataFrame, subject: Subject, gaps: pd.DataFrame) -> t
     if turn.empty:
         return False, f"no crossover: behind at T_max (crosses in {probability:.3f} of draws)"
     first = int(turn["value"].iloc[0])
-    behind = bool((gaps.loc[gaps["t"] < first, "band_t_high"] < 0).any())
+    behind = bool(below(gaps.loc[gaps["t"] < first, "band_t_high"]).any())
     text = f"T*={first}, crosses in {probability:.3f} of draws, " + (
         "behind before it by the band" if behind else "nowhere behind by the band"
     )
@@ -143,13 +154,13 @@ def _crosses(estimates: pd.DataFrame, subject: Subject, gaps: pd.DataFrame) -> t
 def _headroom(estimates: pd.DataFrame, subject: Subject) -> dict[str, Any]:
     t_max = largest_budget(estimates, subject)
     tight = _tight(_at_k(estimates, subject, "headroom", None), t_max)
-    if tight.empty:
+    if not judgeable(tight):
         return _not_run("C2c", subject, "structural bound")
-    verdict = sided(list(tight["low"]), list(tight["high"]), HEADROOM)
+    verdict = sided(tight, HEADROOM)
     least = tight.iloc[int(tight["low"].to_numpy().argmin())]
     parts = [f"T_max={t_max}. Bound minus {subject.policy} at {listed(tight, 't')}"]
     if verdict == ledger.INCONCLUSIVE:
-        parts.append(power(tight))
+        parts.append(power(tight, "headroom", threshold=HEADROOM))
     return ledger.row(
         "C2c",
         verdict,

@@ -5,7 +5,8 @@ policy can pass, and every arm has its own colour-blind safe hue.
 """
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from functools import wraps
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -87,12 +88,22 @@ class Look(NamedTuple):
     marker: str
 
 
+@contextmanager
+def _type() -> Iterator[None]:
+    """Set the type of this module, and matplotlib's own defaults for the rest.
+
+    A user's matplotlibrc may change any setting, also one that counts only when a file is written.
+    """
+    with mpl.rc_context(mpl.rcParamsDefault), mpl.rc_context(TYPE):
+        yield
+
+
 def styled(plot: Callable[[pd.DataFrame], Figure]) -> Callable[[pd.DataFrame], Figure]:
     """Draw with the type of this module, whatever the caller's settings."""
 
     @wraps(plot)
     def wrapped(frame: pd.DataFrame) -> Figure:
-        with mpl.rc_context(mpl.rcParamsDefault), mpl.rc_context(TYPE):
+        with _type():
             return plot(frame)
 
     return wrapped
@@ -225,11 +236,11 @@ def save(figure: Figure, frame: pd.DataFrame, paths: Iterable[Path]) -> None:
     kinds = {path.suffix[1:]: path for path in sorted(paths)}
     if unknown := sorted(set(kinds) - {*NO_DATES, "csv"}):
         raise ValueError(f"figure: cannot write {unknown[0]!r}; known: csv, pdf, png, svg")
-    with mpl.rc_context(TYPE):
+    with _type():
         figure.draw_without_rendering()
         figure.set_layout_engine("none")  # one layout for all files
     for kind, path in kinds.items():
-        with replacing(path) as draft, mpl.rc_context(TYPE):
+        with replacing(path) as draft, _type():
             if kind == "csv":
                 frame.to_csv(draft, index=False, lineterminator="\n")
             else:

@@ -15,11 +15,11 @@ CAPTION = (
     "One number for robustness to short budgets: Pass@({k}, T) averaged over all turn budgets "
     "T = 1, ..., T_max (budget AUC), for the base model and each reinforcement-learning arm, "
     "averaged over {seeds}. Left: filled marks, at least one of {k} episodes succeeds; hollow "
-    "marks, all {k} succeed (pass^{k}); grey line, the best possible policy; regret is the "
-    "distance from the filled mark to it. Right: paired lead of an arm over the base model in the "
-    "filled mark. Bars: 95% bootstrap intervals over tasks; dots: single training seeds. {tasks}, "
-    "{samples} of each task."
+    "marks, all {k} succeed (pass^{k}){bound}. Right: paired lead of an arm over the base model in "
+    "the filled mark. Bars: 95% bootstrap intervals over tasks; dots: single training seeds. "
+    "{tasks}, {samples} of each task."
 )
+BOUND = "; grey line, the best possible policy; regret is the distance from the filled mark to it"
 Looks = dict[str, _style.Look]
 METRICS = ("budget_auc", "budget_auc_hat", "budget_regret")
 DRAWN = ["metric", "env", "model", "policy", "against", "k", "value", "low", "high"]
@@ -51,7 +51,8 @@ def data(estimates: pd.DataFrame, training: pd.DataFrame, *, k: int) -> pd.DataF
 
 def caption(frame: pd.DataFrame) -> str:
     """Describe the figure to a reader who sees nothing else of the study."""
-    return CAPTION.format(**_style.sizes(frame))
+    bound = BOUND if "bound" in set(frame["policy"]) else ""
+    return CAPTION.format(**_style.sizes(frame), bound=bound)
 
 
 @_style.styled

@@ -1,4 +1,4 @@
-"""From which turn budget on does an arm lead? The bootstrap distribution of T*."""
+"""From which turn budget on is an arm not behind? The bootstrap distribution of T*."""
 
 import pandas as pd
 from matplotlib.axes import Axes
@@ -7,7 +7,7 @@ from matplotlib.figure import Figure
 from turnscope.figures import _style
 
 SOURCES = ("pass_at_kt", "crossover")
-TITLE = "Turn budget from which RL leads"
+TITLE = "Turn budget from which RL is not behind base"
 CAPTION = (
     "T*, the smallest turn budget from which on an arm's Pass@({k}, T) is never below that of the "
     "base model (1: it never is, at any budget). Bars: share of bootstrap samples of tasks in "

@@ -18,12 +18,16 @@ CAPTION = (
     "Share of tasks solved in at least one of k = {k} independent episodes of at most T turns, "
     "Pass@({k}, T). Thick lines: the base model (grey-black) and each reinforcement-learning arm, "
     "averaged over {seeds}; thin lines: single training seeds; shading: 95% bootstrap interval "
-    "over tasks at each T. Light grey line: structural bound, the success of the best possible "
-    "policy; the room below it is headroom that no policy shown uses. Lower strip: the arm's lead "
-    "over the base model on the same tasks; its band holds for all T at once (95%). Triangle and "
-    "bar on the zero line: T*, the turn budget from which on the arm is never behind (1: it never "
-    "is), with its 95% interval. {tasks}, {samples} of each task."
+    "over tasks at each T. {bound}Lower strip: the arm's lead over the base model on the same "
+    "tasks; its band holds for all T at once (95%). {crossover}{tasks}, {samples} of each task."
 )
+DRAWN_TOO = {
+    "bound": "Light grey line: structural bound, the success of the best possible policy; the room "
+    "below it is headroom that no policy shown uses. ",
+    "crossover": "Triangle and bar on the zero line: T*, the turn budget from which on the arm is "
+    "never behind (1: it never is), with its 95% interval. ",
+}
+"""What the caption says of a metric, if there is any of it."""
 
 
 def data(estimates: pd.DataFrame, training: pd.DataFrame, *, k: int) -> pd.DataFrame:
@@ -51,7 +55,9 @@ def data(estimates: pd.DataFrame, training: pd.DataFrame, *, k: int) -> pd.DataF
 
 def caption(frame: pd.DataFrame) -> str:
     """Describe the figure to a reader who sees nothing else of the study."""
-    return CAPTION.format(**_style.sizes(frame))
+    metrics = set(frame["metric"])
+    more = {name: text if name in metrics else "" for name, text in DRAWN_TOO.items()}
+    return CAPTION.format(**_style.sizes(frame), **more)
 
 
 @_style.styled

@@ -3,10 +3,28 @@
 All metrics share one contract. `tasks` and `episodes` are frames of these tables, for one
 environment and one model: all policies, and any conditions. The result has the columns of table
 `estimates`. The estimand is the mean over test tasks; differences are paired by task.
+
+The frames hold columns `TASKS` and `EPISODES` only: what was said in an episode is most of its
+table, and no metric reads it.
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+
+TASKS = ["env", "task_id", "split", "stratum", "cluster", "bound"]
+EPISODES = [
+    "env",
+    "model",
+    "policy",
+    "task_id",
+    "sample",
+    "budget",
+    "told",
+    "turns",
+    "tokens",
+    "success",
+    "stop",
+]
 
 
 @dataclass(frozen=True, slots=True)

@@ -117,7 +117,6 @@ def rows(
         metric: What is estimated.
         one: What was estimated; counts its tasks and episodes.
         ks: Label of each row of the surface; None is no k.
-        ks: Label of each row of the surface; None is no k.
         ts: Label of each column; None is no T.
         columns: Values by column of the table, each of shape (K, T).
 

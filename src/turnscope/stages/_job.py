@@ -6,8 +6,8 @@ can a person::
     python -m turnscope.stages.NAME --spec JSON --input NAME=PATH ... --output NAME=PATH ...
 
 The output called `provenance` belongs to the job itself. It is written last, so an artifact with
-it is complete. `provenance.json` speaks for all files of its folder; `NAME.provenance.json` speaks
-for the declared outputs in a folder that several jobs share.
+it is complete. `provenance.json` speaks for all files of its folder, which is emptied beforehand;
+`NAME.provenance.json` speaks for the declared outputs in a folder that several jobs share.
 """
 
 import argparse
@@ -16,7 +16,7 @@ import logging
 import shutil
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -27,6 +27,8 @@ log = logging.getLogger(__name__)
 
 SCRATCH = ".scratch"
 """Folder in an artifact's folder that outlives a killed job and is removed after a finished one."""
+DIARY = "run.json"
+"""End of the name of the record of circumstances; in an artifact's folder, all of its name."""
 
 Run = Callable[[dict[str, Any], dict[str, Path], dict[str, Path]], None]
 
@@ -50,7 +52,7 @@ def execute(run: Run, stage: str, arguments: Sequence[str]) -> int:
         force=True,
     )
     try:
-        _execute(run, stage, _parse(arguments))
+        _execute(run, stage, parse(arguments))
     except Exception as error:  # the end of the process: whatever it was is reported
         log.error("the job failed", exc_info=True)
         kind = "" if isinstance(error, ValueError) else f"{type(error).__name__}: "
@@ -79,7 +81,8 @@ def scratch(outputs: dict[str, Path]) -> Path:
     return folder(outputs) / SCRATCH
 
 
-def _parse(arguments: Sequence[str]) -> argparse.Namespace:
+def parse(arguments: Sequence[str]) -> argparse.Namespace:
+    """Read the command line of a stage, behind its name."""
     parser = argparse.ArgumentParser(allow_abbrev=False)
     parser.add_argument("--spec", type=json.loads, required=True, help="options, a JSON object")
     parser.add_argument(
@@ -95,7 +98,7 @@ def _parse(arguments: Sequence[str]) -> argparse.Namespace:
     return parser.parse_args(arguments)
 
 
-def _files(words: Sequence[str]) -> dict[str, Path]:
+def files(words: Sequence[str]) -> dict[str, Path]:
     """Read `a=1 b=2 3 c=` as a is 1, b.0 and b.1 are 2 and 3, and there is no c."""
     groups: dict[str, list[Path]] = {}
     paths: list[Path] | None = None
@@ -115,10 +118,11 @@ def _files(words: Sequence[str]) -> dict[str, Path]:
 
 
 def _execute(run: Run, stage: str, options: argparse.Namespace) -> None:
-    inputs, outputs = _files(options.input), _files(options.output)
+    inputs, outputs = files(options.input), files(options.output)
     if "provenance" not in outputs:
         raise ValueError("no output is called provenance; every job needs one")
     mark = outputs["provenance"]
+    own = mark.name == "provenance.json"
     planned, *names = options.code
     names = names or [f"stages.{stage}"]
     modules, code = provenance.modules(names), provenance.digest(names)
@@ -126,6 +130,8 @@ def _execute(run: Run, stage: str, options: argparse.Namespace) -> None:
         log.warning("the code changed since the job was planned: %s, now %s", planned, code)
     for path in outputs.values():
         path.parent.mkdir(parents=True, exist_ok=True)
+    if own:
+        _empty(mark.parent, inputs.values())
     start, clock = datetime.now(UTC), time.perf_counter()
     log.info("%s: start", stage)
     run(options.spec, inputs, outputs)
@@ -135,8 +141,8 @@ def _execute(run: Run, stage: str, options: argparse.Namespace) -> None:
         if not path.is_file():
             raise ValueError(f"stage {stage} did not write its output {name}: {path}")
     # `provenance.json` -> `run.json`, `pass_at_k.provenance.json` -> `pass_at_k.run.json`
-    diary = mark.with_name(mark.name.removesuffix("provenance.json") + "run.json")
-    if mark.name == "provenance.json":
+    diary = mark.with_name(mark.name.removesuffix("provenance.json") + DIARY)
+    if own:
         outputs |= _others(mark.parent, {*outputs.values(), mark, diary})
     record = provenance.record(stage, options.spec, code, modules, inputs, outputs)
     provenance.write_json(
@@ -150,6 +156,31 @@ def _execute(run: Run, stage: str, options: argparse.Namespace) -> None:
     provenance.write_json(record, mark)
     shutil.rmtree(mark.parent / SCRATCH, ignore_errors=True)
     log.info("%s: done in %.1f s", stage, seconds)
+
+
+def _empty(folder: Path, inputs: Iterable[Path]) -> None:
+    """Remove what an earlier job left in the folder of an artifact, but for its scratch.
+
+    Raises:
+        ValueError: The folder holds an input, or files that no job made.
+    """
+    for path in inputs:
+        if path.resolve().is_relative_to(folder.resolve()):
+            raise ValueError(f"{folder} is emptied by the job, but it holds the input {path}")
+    found = sorted(folder.iterdir())
+    if found and not {SCRATCH, DIARY} & {path.name for path in found}:
+        raise ValueError(
+            f"{folder} holds {found[0].name}, which no job made; "
+            "legal is a folder that is new, empty or an earlier job's"
+        )
+    (folder / SCRATCH).mkdir(exist_ok=True)
+    for path in found:
+        if path.name == SCRATCH:
+            continue
+        if path.is_dir() and not path.is_symlink():
+            shutil.rmtree(path)
+        else:
+            path.unlink()
 
 
 def _others(folder: Path, known: set[Path]) -> dict[str, Path]:

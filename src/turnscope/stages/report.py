@@ -1,6 +1,7 @@
 """Write the report.
 
-spec: `k` (the K at which depth is studied), `facts` (the setup: by heading and name).
+spec: `k` (the K at which depth is studied), `margin` (of the self-test), `facts` (the setup: by
+heading and name).
 inputs: `figures` (SVG) and `data` (CSV) of each figure in the order of the page, `estimates` (of
 all metrics, environments and models), `claims`. outputs: `report`.
 """
@@ -28,6 +29,7 @@ def run(spec: dict[str, Any], inputs: dict[str, Path], outputs: dict[str, Path])
         tables.read(inputs["claims"], "claims"),
         tables.read_all(_job.every(inputs, "estimates"), "estimates"),
         k=spec["k"],
+        margin=spec["margin"],
         facts=spec["facts"],
     )
     with tables.replacing(outputs["report"]) as draft:

@@ -124,7 +124,8 @@ def tasks(
 ) -> list[Task]:
     """Draw lakes, all different in map, start or goal.
 
-    Test lakes are drawn first, so they do not depend on how many train lakes there are.
+    Test lakes are drawn first, so they do not depend on how many train lakes there are. No train
+    lake has the holes and the goal of a test lake, whatever its start.
 
     Args:
         seed: Names the set.
@@ -143,24 +144,33 @@ def tasks(
     """
     least_turns(train=train, test=test, sizes=sizes, frozen=frozen, slip=slip, distance=distance)
     seen: set[tuple[str, ...]] = set()
+    barred: set[tuple[str, ...]] = set()
     made: dict[str, list[Task]] = {}
     for split, number in (("test", test), ("train", train)):
         made[split] = []
         for i in range(number):
             size, name = sizes[i % len(sizes)], f"{split}-{i:05d}"
             key = draws.seed(seed, "frozen_lake", split, i)
-            rows, least = _draw_new(key, size, frozen, distance, seen)
+            rows, least = _draw_new(key, size, frozen, distance, seen, barred)
             payload = {"map": list(rows), "slip": slip}
             made[split].append(Task(name, split, f"{size}x{size}", name, payload, least))
+        barred = {lakes.startless(rows) for rows in seen}
     return made["train"] + made["test"]
 
 
 def _draw_new(
-    seed: int, size: int, frozen: float, distance: int, seen: set[tuple[str, ...]]
+    seed: int,
+    size: int,
+    frozen: float,
+    distance: int,
+    seen: set[tuple[str, ...]],
+    barred: set[tuple[str, ...]],
 ) -> tuple[tuple[str, ...], int]:
     """Draw maps until one is new and solvable; add it to `seen`, return it and its distance."""
     for attempt in range(ATTEMPTS):
         rows = lakes.draw(draws.seed(seed, attempt), size, frozen)
+        if lakes.startless(rows) in barred:
+            continue
         path = lakes.shortest_path(lakes.parse(rows, 0.0))
         if path is not None and len(path) >= distance and rows not in seen:
             seen.add(rows)

@@ -129,3 +129,8 @@ def steer(path: Sequence[int], seed: int, slip: float) -> list[str]:
     neighbour can be reached in each turn, and the shortest way stays possible.
     """
     return [WORDS[(way - drift(seed, turn, slip)) % 4] for turn, way in enumerate(path)]
+
+
+def startless(rows: tuple[str, ...]) -> tuple[str, ...]:
+    """Return a map without its start: what lakes share that differ in nothing else."""
+    return tuple(row.replace(START, ICE) for row in rows)

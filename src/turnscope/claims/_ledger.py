@@ -1,4 +1,4 @@
-"""Every claim of the studied paper, declared before the data are seen, and the table of verdicts.
+"""Every claim of the studied paper, declared with its rule, and the table of verdicts.
 
 Source:
     Claims, values and sections: abstract-level summary of the paper "What does multi-turn
@@ -31,7 +31,8 @@ class Claim:
     """The paper's value; `direction` where it gives none."""
     statistic: str
     rule: str
-    """When it holds. The mirror image contradicts it, anything else is inconclusive."""
+    """When it holds and when it is contradicted, which is the mirror image where nothing is said.
+    Anything else is inconclusive, and what has no interval is not judged at all."""
 
 
 CLAIMS = (
@@ -41,7 +42,8 @@ CLAIMS = (
         "RL beats base at every sampling breadth k (Pass@(k, T_max))",
         "direction, all environments",
         "D(k, T_max), paired mean difference to base, at the k where its band reaches lowest",
-        "simultaneous 95% band over k above 0 at every k",
+        "the simultaneous 95% band over k is above 0 at every k; contradicted if it is below 0 at "
+        "any k",
     ),
     Claim(
         "C1b",
@@ -49,7 +51,9 @@ CLAIMS = (
         "The gap does not close as k grows",
         "direction, all environments",
         "D(k_max, T_max) - D(1, T_max), paired",
-        "not significantly below 0 (95% interval)",
+        "the 95% intervals of D(1, T_max) and of D(k_max, T_max) - D(1, T_max) are above 0 and "
+        "above -0.02 (a non-inferiority margin), in this order; contradicted, whatever else, if "
+        "the second is below 0",
     ),
     Claim(
         "C2a",
@@ -57,7 +61,8 @@ CLAIMS = (
         "At k=8 the RL advantage grows with T",
         "direction",
         "D(8, T_max) - D(8, 0.3 T_max), paired",
-        "paired interval above 0",
+        "its 95% interval is above 0, and so is the simultaneous 95% band over T of D(8, T_max); "
+        "contradicted if the interval is below 0",
     ),
     Claim(
         "C2b",
@@ -65,9 +70,10 @@ CLAIMS = (
         "Under tight T the advantage diminishes or reverses",
         "direction",
         "D(8, T) at the budget of 10% to 30% of T_max where its band reaches highest",
-        "D(8, T_max) is above 0 (band) and D(8, T) at 10% to 30% of T_max is not; or crossover T* "
-        "exists with "
-        "probability above 0.95; it counts only if the band is below 0 somewhere before it",
+        "the simultaneous 95% band over T of D(8, T) is above 0 at T_max, and one of two: it is "
+        "above 0 at none of the budgets of 10% to 30% of T_max; or it is below 0 somewhere before "
+        "T*, and in more than 95% of the bootstrap draws the curves cross. Contradicted if this "
+        "does not hold and the band is above 0 at all of the budgets of 10% to 30%",
     ),
     Claim(
         "C2c",
@@ -75,7 +81,8 @@ CLAIMS = (
         "Structural upper bounds leave headroom at small T",
         "direction",
         "bound minus Pass@(8, T), at the budget of 10% to 30% of T_max where it is least",
-        "bound minus RL's Pass@(8, T) at 10% to 30% of T_max, interval above 0.05",
+        "its 95% interval is above 0.05 at each budget of 10% to 30% of T_max; contradicted if it "
+        "is below 0.05 at all of them",
     ),
     Claim(
         "C3a",
@@ -213,9 +220,8 @@ def assemble(estimates: pd.DataFrame) -> list[dict[str, Any]]:
     """
     judged: dict[str, list[dict[str, Any]]] = {claim.claim: [] for claim in CLAIMS}
     for name in registry.names("claims"):
-        if name != "ledger":
-            for record in registry.load("claims", name).judge(estimates):
-                judged[record["claim"]].append(record)
+        for record in registry.load("claims", name).judge(estimates):
+            judged[record["claim"]].append(record)
     missing = "no estimate that this claim needs has been made"
     return [
         record
