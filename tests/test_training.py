@@ -137,7 +137,7 @@ def test_what_reaches_the_loss_is_ours_at_exactly_the_policys_tokens(watched):
             assert not inputs["advantages"][row][~real].any()
         assert sorted(rows) == by_hand(batch, 4)
         seen += int((inputs["advantages"] != 0).sum())
-    assert seen > 50
+    assert seen > 30  # not an empty comparison
     stops = {episode.stop for batch in watched.batches for episode in batch.episodes}
     assert stops >= {StopReason.ERROR, StopReason.SUCCESS, StopReason.FAILURE}
 

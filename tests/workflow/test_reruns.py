@@ -89,6 +89,26 @@ def test_every_figure_was_made(repo):
             assert (repo / "results" / "figures" / f"{figure}.{suffix}").stat().st_size > 0
 
 
+@pytest.mark.parametrize(
+    ("lost", "job"),
+    [
+        ("figures/pass_at_k.csv", "Draw pass_at_k"),
+        ("estimates/frozen_lake/nano/crossover.parquet", "Estimate crossover of"),
+        ("episodes/frozen_lake/nano/base/blind-T8/turns.parquet", "Play base of"),
+        ("policies/frozen_lake/nano/grpo-s0/model.safetensors", "Train grpo, seed 0,"),
+        ("policies/frozen_lake/nano/base/model.safetensors", "Make the base policy of"),
+    ],
+)
+def test_a_lost_artifact_is_made_again(repo, lost, job):
+    path = repo / "results" / lost
+    away = path.with_name(f"{path.name}.away")
+    path.rename(away)
+    try:
+        assert [one for one in planned(repo, "all") if one.startswith(job)]
+    finally:
+        away.rename(path)
+
+
 def test_an_edit_of_a_figure_draws_that_figure(repo):
     with added(repo / "src/turnscope/figures/pass_at_k.py", "\nEDITED = 1\n"):
         assert planned(repo, "all_figures") == ["Draw pass_at_k"]

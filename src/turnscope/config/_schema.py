@@ -2,6 +2,7 @@
 
 import difflib
 import math
+import reprlib
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
@@ -42,7 +43,7 @@ def faults(value: Any, schema: Mapping[str, Any], prefix: str = "") -> Iterator[
 
 
 def filled(value: Any, schema: Mapping[str, Any], root: Mapping[str, Any]) -> Any:
-    """Copy a value and add the defaults of its schema."""
+    """Copy a value, add the defaults of its schema, and write 1 as 1.0 where it is a measure."""
     while "$ref" in schema:
         target: Any = root
         for step in schema["$ref"].removeprefix("#/").split("/"):
@@ -58,6 +59,8 @@ def filled(value: Any, schema: Mapping[str, Any], root: Mapping[str, Any]) -> An
         }
     if isinstance(value, list):
         return [filled(entry, schema.get("items", {}), root) for entry in value]
+    if schema.get("type") == "number" and _is_integer(None, value) and abs(value) < 2**53:
+        return float(value)
     return value
 
 
@@ -91,7 +94,7 @@ def _line(error: Any, prefix: str = "") -> str:
         "pattern": lambda: error.schema["description"],
         "not": lambda: f"anything but {', '.join(rule['enum'])}",
     }.get(error.validator, lambda: error.message)()
-    return f"{path}: {value!r} is not legal; legal is {legal}"
+    return f"{path}: {reprlib.repr(value)} is not legal; legal is {legal}"
 
 
 def unknown(path: str, what: str, name: object, known: Iterable[str]) -> str:
