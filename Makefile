@@ -18,7 +18,7 @@ figures: $(VENV)/.run  ## set up, run the study of config.yaml, and say where it
 	@echo "figures: $(CURDIR)/results/figures"
 	@echo "report:  $(CURDIR)/results/report.html"
 
-study: $(VENV)/.run  ## the same with every environment (config/full.yaml), under results/full
+study: $(VENV)/.run  ## the wider study of config/full.yaml, under results/full
 	@$(SNAKEMAKE) all --configfile config/full.yaml --directory results/full --quiet host reason
 
 restore: $(VENV)/.run  ## accept the files under results/, if the present code and config would make them

@@ -5,6 +5,7 @@ import math
 import re
 import subprocess
 import sys
+import types
 from pathlib import Path
 
 import pytest
@@ -330,3 +331,11 @@ def test_the_metrics_settings_fit():
     complete = config.check(study(), SCHEMA)
     settings = {key: value for key, value in complete["metrics"].items() if key != "truncation"}
     inspect.signature(Settings).bind(**settings, seed=complete["seed"])
+
+
+def test_a_plugin_that_lacks_something_is_named_in_one_line():
+    module = types.ModuleType("turnscope.environments.guess")
+    module.tasks = module.Environment = module.words = None
+    found = list(config._lacks("environments.guess", module, ["tasks", "gold", "least_turns"]))
+    line = "environments.guess: turnscope.environments.guess does not define gold, least_turns"
+    assert found == [line]

@@ -198,11 +198,12 @@ def test_the_self_test_is_told_with_its_margin():
     tested = found["metric"] == "truncation_equivalence"
     found.loc[tested, ["value", "low", "high"]] = [0.011, -0.02, 0.03]
     found.loc[tested, "p_value"] = 0.04
+    found.loc[found["metric"] == "truncation", "p_value"] = 0.321
     found.loc[tested & (found["policy"] == "grpo-s1"), "p_value"] = 0.06
     found.loc[tested & (found["policy"] == "grpo-s2"), "p_value"] = None
     levels = pass_at_kt.estimate(*frames, settings)
     html = render(estimates=pd.concat([levels, found]))
-    expected = ["1", "6", "60", "+0.011", "[−0.020, +0.030]", "0.04"]
+    expected = ["1", "6", "60", "+0.011", "[−0.020, +0.030]", "0.04", "0.321"]
     assert cells_after(html, "selftest", "base") == [*expected, "yes"]
     for policy in ("grpo-s1", "grpo-s2"):
         assert cells_after(html, "selftest", policy) == [*expected, "not shown"]

@@ -222,6 +222,10 @@ def _study(rows: pd.DataFrame, name: str, k: int) -> dict[str, Any] | None:
 def _selftest(rows: pd.DataFrame) -> list[dict[str, Any]]:
     """Say at which budgets truncated episodes were shown to agree with those played anew."""
     tested = rows.loc[rows["metric"] == "truncation_equivalence"].sort_values(["policy", "k", "t"])
+    differs = {
+        (row["policy"], row["k"], row["t"]): row["p_value"]
+        for row in rows.loc[rows["metric"] == "truncation"].to_dict("records")
+    }
     return [
         {
             "policy": row["policy"],
@@ -230,6 +234,7 @@ def _selftest(rows: pd.DataFrame) -> list[dict[str, Any]]:
             "tasks": row["tasks"],
             "value": number(row["value"], sign=True),
             "interval": interval(row["low"], row["high"], sign=True),
+            "p_equal": number(differs[row["policy"], row["k"], row["t"]]),
             "agrees": "yes" if row["p_value"] < 0.05 else "not shown",
         }
         for row in tested.to_dict("records")

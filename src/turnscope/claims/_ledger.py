@@ -222,7 +222,7 @@ def assemble(estimates: pd.DataFrame) -> list[dict[str, Any]]:
     for name in registry.names("claims"):
         for record in registry.load("claims", name).judge(estimates):
             judged[record["claim"]].append(record)
-    missing = "no estimate that this claim needs has been made"
+    missing = "Turnscope has no evaluator for this claim yet, or no estimate that it needs"
     return [
         record
         for claim, found in judged.items()

@@ -7,6 +7,7 @@ Nothing heavy is imported, because every Snakemake process of the study does thi
 
 import ast
 from collections.abc import Iterable, Iterator, Mapping
+from types import ModuleType
 from typing import Any
 
 from turnscope import registry
@@ -98,10 +99,18 @@ def _names(config: Config) -> Iterator[str]:
             yield _schema.unknown(f"arms.{arm}", "algorithm", name, known)
 
 
+def _lacks(path: str, module: ModuleType, names: Iterable[str]) -> Iterator[str]:
+    """Yield what a plug-in does not define but must."""
+    missing = [name for name in names if not hasattr(module, name)]
+    if missing:
+        yield f"{path}: {module.__name__} does not define {', '.join(missing)}"
+
+
 def _environments(config: Config) -> Iterator[str]:
     """Yield options that an environment does not take, and budgets that no task fits."""
     for name, settings in config["environments"].items():
         path, module = f"environments.{name}", registry.load("environments", name)
+        yield from _lacks(path, module, ("tasks", "Environment", "gold", "words", "least_turns"))
         yield from _options.misfits(f"{path}.tasks", module.tasks, settings["tasks"], 0)
         yield from _options.misfits(f"{path}.options", module.Environment, settings["options"])
         yield from _options.refusal(f"{path}.options", module.Environment, settings["options"])
@@ -129,6 +138,7 @@ def _arms(config: Config) -> Iterator[str]:
     """Yield options that an algorithm does not take."""
     for arm, settings in config["arms"].items():
         module = registry.load("algorithms", algorithm_of(config, arm))
+        yield from _lacks(f"arms.{arm}", module, ["make"])
         yield from _options.misfits(f"arms.{arm}.options", module.make, settings["options"])
         yield from _options.refusal(f"arms.{arm}.options", module.make, settings["options"])
 

@@ -1,9 +1,11 @@
 """Text worlds, one module or package each; its name is the name of the environment.
 
-What a module gives, beside the `Environment` protocol of `turnscope.types`:
+Its docstring has the headings Observation, Action, Reward, Termination, Randomness and Graded. What
+a module gives, beside the `Environment` protocol of `turnscope.types`:
 
 `tasks(seed, *, train, test, ...) -> list[Task]`
-    All tasks, train first, then test; the same every time. The splits share no payload.
+    All tasks, train first, then test; the same every time. The splits share no payload. Unknown
+    options are a TypeError, as Python makes them.
 `class Environment(*, ...)`
     The world itself.
 `gold(task, seed) -> list[str]`
@@ -14,7 +16,8 @@ What a module gives, beside the `Environment` protocol of `turnscope.types`:
     Fewest turns that any task made with these options of `tasks` can need. Refuses, with a
     ValueError, options that `tasks` would refuse.
 `EXAMPLE: dict[str, Any]`
-    Options of `tasks` that make a few hundred tasks quickly, for tests.
+    Options of `tasks` that quickly make 100 to 1000 tasks, for tests; saying random words must
+    solve some of them within 40 turns.
 
 And where they can be computed:
 
@@ -23,7 +26,8 @@ And where they can be computed:
     in the `turns_left - 1` turns after it.
 `expert(environment, seed, turn, skill, turns_left) -> str`
     An imperfect action: with probability `skill` one of the best, else any of the words. Its
-    draws are named by (seed, turn).
+    draws are named by (seed, turn). A model that is built here, such as `nano`, learns from it.
 `bound(task, turns) -> list[float]`
-    Highest success probability of any policy within T = 1, ..., `turns` turns.
+    Highest success probability of any policy, also of one that sees what is hidden, within
+    T = 1, ..., `turns` turns.
 """

@@ -10,7 +10,8 @@ SOURCES = ("pass_at_kt", "crossover")
 TITLE = "Turn budget from which RL is not behind base"
 CAPTION = (
     "T*, the smallest turn budget from which on an arm's Pass@({k}, T) is never below that of the "
-    "base model (1: it never is, at any budget). Bars: share of bootstrap samples of tasks in "
+    "base model (1: it never is, at any budget; where neither can succeed yet, they are equal). "
+    "Bars: share of bootstrap samples of tasks in "
     "which T* takes each value; 'never' is the share in which the arm is still behind at T_max, "
     "printed above its bar. Triangle and line: the estimate and its 95% interval. Arms averaged "
     "over {seeds}; {tasks}, {samples} of each task."
