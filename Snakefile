@@ -27,12 +27,16 @@ rule all:
         played(),
         trained(),
     localrule: True
+    message:
+        "The study is complete"
 
 
 rule all_figures:
     input:
         drawn(),
     localrule: True
+    message:
+        "All figures are drawn"
 
 
 include: "workflow/rules/policies.smk"

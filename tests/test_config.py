@@ -7,6 +7,7 @@ import subprocess
 import sys
 import types
 from pathlib import Path
+from typing import Any
 
 import pytest
 import yaml
@@ -334,7 +335,7 @@ def test_the_metrics_settings_fit():
 
 
 def test_a_plugin_that_lacks_something_is_named_in_one_line():
-    module = types.ModuleType("turnscope.environments.guess")
+    module: Any = types.ModuleType("turnscope.environments.guess")
     module.tasks = module.Environment = module.words = None
     found = list(config._lacks("environments.guess", module, ["tasks", "gold", "least_turns"]))
     line = "environments.guess: turnscope.environments.guess does not define gold, least_turns"

@@ -37,6 +37,8 @@ for figure in config["figures"]:
         input:
             f"results/figures/{figure}.pdf",
         localrule: True
+        message:
+            f"{figure} is drawn"
 
 
 rule report:
