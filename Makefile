@@ -35,7 +35,7 @@ check: $(VENV)/.dev  ## style, types, layers, workflow, spelling
 	@$(BIN)/snakefmt --check Snakefile workflow
 	@$(SNAKEMAKE) --lint
 	@$(BIN)/codespell
-	@PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/pyright
+	@PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/pyright --project .
 
 docs: $(VENV)/.run  ## write docs/rulegraph.mmd and docs/tables.md anew
 	@PYTHONPATH=src $(BIN)/python docs/generate.py
