@@ -279,6 +279,8 @@ def test_reading_several_files_and_none(tmp_path):
         tables.write(made, tmp_path / f"{step}.parquet", "training")
     paths = [tmp_path / "1.parquet", tmp_path / "2.parquet"]
     assert tables.read_all(paths, "training")["step"].tolist() == [1, 2]
+    assert list(tables.read_all(paths, "training", ["step"]).columns) == ["step"]
+    assert list(tables.read_all([], "training", ["step"]).columns) == ["step"]
     none = tables.read_all([], "training")
     assert list(none.columns) == TABLES["training"].names
     assert len(none) == 0

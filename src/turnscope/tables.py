@@ -156,11 +156,11 @@ def read(path: Path, table: str, columns: list[str] | None = None) -> pd.DataFra
     return frame
 
 
-def read_all(paths: Iterable[Path], table: str) -> pd.DataFrame:
+def read_all(paths: Iterable[Path], table: str, columns: list[str] | None = None) -> pd.DataFrame:
     """Read several files of one table as one frame; no file gives a frame without rows."""
-    frames = [read(path, table) for path in paths]
+    frames = [read(path, table, columns) for path in paths]
     if not frames:
-        return TABLES[table].empty_table().to_pandas()
+        return TABLES[table].empty_table().select(columns or TABLES[table].names).to_pandas()
     return pd.concat(frames, ignore_index=True)
 
 

@@ -7,8 +7,6 @@ inputs: `tasks`, `episodes` (of all policies and conditions). outputs: `estimate
 from pathlib import Path
 from typing import Any
 
-import pandas as pd
-
 from turnscope import registry, tables
 from turnscope.metrics import EPISODES, TASKS, Settings
 from turnscope.stages import _job
@@ -18,8 +16,7 @@ def run(spec: dict[str, Any], inputs: dict[str, Path], outputs: dict[str, Path])
     """Write table `estimates`."""
     metric = registry.load("metrics", spec["metric"])
     tasks = tables.read(inputs["tasks"], "tasks", TASKS)
-    parts = [tables.read(path, "episodes", EPISODES) for path in _job.every(inputs, "episodes")]
-    episodes = pd.concat(parts, ignore_index=True)
+    episodes = tables.read_all(_job.every(inputs, "episodes"), "episodes", EPISODES)
     rows = metric.estimate(tasks, episodes, Settings(**spec["settings"]))
     tables.write(tables.conform(rows, "estimates"), outputs["estimates"], "estimates")
 
