@@ -23,9 +23,11 @@ rule all:
         "results/report.html",
         "results/claims/claims.parquet",
         drawn(),
+        tabulated(),
         estimates_of(*study["metrics"]),
         played(),
         trained(),
+        probed(),
     localrule: True
     message:
         "The study is complete"

@@ -1,9 +1,10 @@
-"""Tasks and episodes of a made-up study, as `tables.read` would give them.
+"""Tasks, episodes and progress of a made-up study, as `tables.read` would give them.
 
 A task has a fewest number of turns m and a difficulty. From turn m on, an unfinished episode is
 solved with a constant hazard and lost for good with another one; before turn m it can only be lost.
 """
 
+import itertools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -44,6 +45,7 @@ def study(
     resampled: Sequence[int] = (),
     resampled_tasks: int = 50,
     resampled_episodes: int = 16,
+    told: Sequence[int] = (),
     errors: float = 0.0,
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Simulate a study.
@@ -57,6 +59,7 @@ def study(
         resampled: Smaller budgets, turns, under which the first tasks are played anew.
         resampled_tasks: How many tasks that is.
         resampled_episodes: Attempts of each policy at each of them.
+        told: Budgets, turns, under which the same tasks are played by policies that see them.
         errors: Share of episodes in which the environment fails.
 
     Returns:
@@ -69,21 +72,53 @@ def study(
     parts = []
     for policy, skill in policies.items():
         parts.append(_episodes(rng, policy, skill, test, logits_N, t_max, episodes, errors))
-        for budget in resampled:
+        for budget, shown in [(b, False) for b in resampled] + [(b, True) for b in told]:
             some = slice(resampled_tasks)
-            parts.append(
-                _episodes(
-                    rng,
-                    policy,
-                    skill,
-                    test.iloc[some],
-                    logits_N[some],
-                    budget,
-                    resampled_episodes,
-                    errors,
-                )
+            anew = _episodes(
+                rng,
+                policy,
+                skill,
+                test.iloc[some],
+                logits_N[some],
+                budget,
+                resampled_episodes,
+                errors,
             )
+            parts.append(anew.assign(told=shown))
     return frame, pd.concat(parts, ignore_index=True)
+
+
+def progress(
+    seed: int, tasks: pd.DataFrame, steps: Sequence[int] = (0, 10, 20), t_max: int = 8
+) -> pd.DataFrame:
+    """Simulate evaluations during the training of two arms with two seeds each.
+
+    Args:
+        seed: Names the whole training.
+        tasks: Rows of table `tasks`; the test split is evaluated.
+        steps: Optimiser steps, with which hazards and qualities rise.
+        t_max: Budget, turns.
+
+    Returns:
+        A frame of table `progress`: four episodes of each task, and six actions in two states.
+    """
+    rng = np.random.Generator(np.random.PCG64(seed))
+    test = tasks.loc[tasks["split"] == "test", "task_id"].tolist()
+    records = []
+    for policy in ("grpo-s0", "grpo-s1", "other-s0", "other-s1"):
+        for step, (place, task) in itertools.product(steps, enumerate(test)):
+            level, who = 0.2 + 0.02 * step, {"policy": policy, "step": step, "task_id": task}
+            for episode in range(4):
+                solved_at = int(rng.geometric(level))
+                played = min(solved_at, t_max)
+                own = {"source": "policy", "place": episode, "success": solved_at <= t_max}
+                records += [{**who, **own, "turn": turn} for turn in range(played)]
+            for state, turn in enumerate((0, 3)):
+                probe = {"source": "probe", "place": 2 * place + state, "success": None}
+                records += [{**who, **probe, "turn": turn}] * 6
+    frame = pd.DataFrame(records).assign(env=ENV, model=MODEL, best=1.0)
+    quality = np.minimum(1.0, 0.2 + 0.02 * frame["step"] + 0.3 * rng.random(len(frame)))
+    return frame.assign(left=t_max - frame["turn"], quality=quality).astype({"success": "boolean"})
 
 
 def _tasks(rng: np.random.Generator, tasks: int, t_max: int) -> pd.DataFrame:
@@ -142,6 +177,7 @@ def _episodes(
             "told": False,
             "turns": turns.ravel().astype(np.int32),
             "tokens": (3 * turns).ravel().astype(np.int32),
+            "invalid": (turns // 2).ravel().astype(np.int32),
             "reward": solved.ravel().astype(float),
             "success": success,
             "stop": stop.ravel(),

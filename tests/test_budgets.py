@@ -15,6 +15,7 @@ def test_shares_of_twenty_turns():
 
 
 def test_shares_round_up():
+    assert budgets.grid(budgets.QUARTERS, 20) == (5, 10, 15, 20)
     assert budgets.grid([0.25, 0.5, 0.75, 1.0], 10) == (3, 5, 8, 10)
 
 

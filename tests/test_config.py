@@ -72,12 +72,56 @@ def test_defaults_are_filled_in_and_the_input_is_left_alone():
     assert given == before
 
 
-def test_an_arm_may_name_its_algorithm():
-    complete = config.check(
-        study(arms={"slow": {"algorithm": "grpo"}}, study__arms=["slow"]), SCHEMA
+def alone(arm, **section):
+    """A study of one arm."""
+    return study(
+        arms={arm: section},
+        study__arms=[arm],
+        metrics__reference=arm,
+        sampling__told__policies=["base"],
     )
+
+
+def test_an_arm_may_name_its_algorithm():
+    complete = config.check(alone("slow", algorithm="grpo"), SCHEMA)
     assert config.algorithm_of(complete, "slow") == "grpo"
     assert config.algorithm_of(study(), "grpo") == "grpo"
+
+
+def test_an_arm_of_the_study_without_a_section_is_the_algorithm_of_its_name():
+    complete = config.check(study(arms={}, study__arms=["grpo", "budget_mix"]), SCHEMA)
+    plain = {"options": {}, "training": {}}
+    assert complete["arms"] == {"grpo": plain, "budget_mix": plain}
+
+
+def test_arms_that_see_the_turns_left_are_told_apart():
+    complete = config.check(study(), SCHEMA)
+    told = [arm for arm in complete["arms"] if config.told(complete, arm)]
+    assert told == ["budget_mix_told"]
+
+
+def test_a_reference_outside_the_study_is_legal():
+    config.check(study(study__arms=["gigpo"], sampling__told__policies=["base"]), SCHEMA)
+
+
+def test_an_arm_may_be_matched_with_one_outside_the_study():
+    given = study(study__arms=["grpo", "grpo_matched"])
+    config.check(given, SCHEMA)
+    given["arms"]["budget_mix"] = {"training": {"tasks": 5000}}
+    with pytest.raises(ValueError, match=r"^arms\.budget_mix\.training\.tasks: 5000 is above"):
+        config.check(given, SCHEMA)
+
+
+def test_an_arm_that_needs_step_qualities_needs_an_environment_that_has_them(monkeypatch):
+    from turnscope.environments import frozen_lake
+
+    monkeypatch.delattr(frozen_lake, "step_quality")
+    line = (
+        r"^arms\.oracle_process: it needs a step_quality, and environment 'frozen_lake' has none$"
+    )
+    with pytest.raises(ValueError, match=line):
+        config.check(study(), SCHEMA)
+    config.check(study(study__arms=["grpo"]), SCHEMA)
 
 
 LAKE = "environments__frozen_lake"
@@ -93,6 +137,51 @@ REFUSALS = [
     ({"environments__pond": study()["environments"]["frozen_lake"]}, "environments: unknown envi"),
     ({"study__models": ["nanno"]}, "study.models: unknown model 'nanno' (did you mean nano?); kn"),
     ({"study__arms": ["gpro"]}, "study.arms: unknown arm 'gpro' (did you mean grpo?); known: grp"),
+    (
+        {"arms__grpo": {"tokens_of": "budgetmix"}},
+        "arms.grpo.tokens_of: unknown arm 'budgetmix' (did you mean budget_mix?); known: ",
+    ),
+    (
+        {"arms__grpo": {"tokens_of": "grpo"}},
+        "arms.grpo.tokens_of: 'grpo' has tokens_of itself; legal is gigpo, oracle_process, ppo",
+    ),
+    (
+        {"arms__gigpo": {"tokens_of": "grpo_matched"}},
+        "arms.gigpo.tokens_of: 'grpo_matched' has tokens_of itself; legal is grpo, oracle_process",
+    ),
+    (
+        {"metrics__reference": "gpro"},
+        "metrics.reference: unknown arm 'gpro' (did you mean grpo?); ",
+    ),
+    (
+        {"sampling__told__policies": ["base", "ppo"]},
+        "sampling.told.policies: unknown policy 'ppo'",
+    ),
+    (
+        {"sampling__told__shares": [0.5, 1.5]},
+        "sampling.told.shares.1: 1.5 is not legal; legal is at most 1",
+    ),
+    (
+        {"sampling__told__episodes": 4},
+        "metrics.k: 8 is above sampling.told.episodes = 4; legal is at most 4",
+    ),
+    (
+        {"training__progress__tasks": 501},
+        "training.progress.tasks: 501 is above environments.frozen_lake.tasks.test = 500; legal is",
+    ),
+    (
+        {"training__progress__sates": 5},
+        "training.progress.sates: unknown key 'sates' (did you mean states?); known: tasks, episo",
+    ),
+    (
+        {"training__progress": None},
+        "training.progress: this key is missing; metric 'step_reward' is made from it",
+    ),
+    ({"training__progress": []}, "training.progress: [] is not legal; legal is object or null"),
+    (
+        {"summaries": ["budgetmix"]},
+        "summaries: unknown summary 'budgetmix' (did you mean budget_mi",
+    ),
     ({"arms__gprp": {}}, "arms.gprp: unknown algorithm 'gprp' (did you mean grpo?); known: "),
     ({"arms__base": {}}, "arms: 'base' is not legal; legal is anything but base, bound"),
     ({"arms__GRPO": {}}, "arms: 'GRPO' is not legal; legal is lower-case letters, digits"),
@@ -280,10 +369,27 @@ def test_a_missing_key_is_named():
         config.check(given, SCHEMA)
 
 
-@pytest.mark.parametrize("figure", registry.names("figures"))
-def test_sources_of_a_figure_are_read_without_importing_it(figure):
+@pytest.mark.parametrize(
+    ("kind", "name"),
+    [(kind, name) for kind in ("figures", "summaries") for name in registry.names(kind)],
+)
+def test_sources_are_read_without_importing_what_shows_them(kind, name):
     known = {*registry.names("metrics"), "training"}
-    assert set(config.declared("figures", figure, "SOURCES")) <= known
+    assert set(config.declared(kind, name, "SOURCES")) <= known
+
+
+def test_what_a_summary_shows_must_be_estimated():
+    sources = config.declared("summaries", "budget_mix", "SOURCES")
+    missing = next(name for name in sources if name != "training")
+    kept = [name for name in study()["study"]["metrics"] if name != missing]
+    line = f"^study.metrics: '{missing}' is missing; summary 'budget_mix' shows it$"
+    with pytest.raises(ValueError, match=line):
+        config.check(study(study__metrics=kept, figures=["training_health"]), SCHEMA)
+
+
+def test_a_metric_says_what_it_is_made_from_or_is_made_from_episodes():
+    assert config.declared("metrics", "step_reward", "SOURCE", "episodes") == "progress"
+    assert config.declared("metrics", "pass_at_kt", "SOURCE", "episodes") == "episodes"
 
 
 def test_a_constant_that_is_not_there_is_refused():
@@ -311,7 +417,9 @@ def test_the_study_spells_out_the_recipes():
         (study()["models"]["nano"]["build"], nano.Recipe),
         (study()["training"], practice.Recipe),
     ):
-        assert set(given) - {"seeds"} == {field.name for field in dataclasses.fields(recipe)}
+        assert set(given) - {"seeds", "progress"} == {
+            field.name for field in dataclasses.fields(recipe)
+        }
 
 
 def test_a_check_imports_nothing_heavy():

@@ -128,6 +128,42 @@ def test_equivalence_needs_the_interval_within_the_margin():
     assert ((low > -0.05) & (high < 0.05)).tolist() == (p_values < 0.05).tolist()
 
 
+def test_noninferiority_of_two_seeds():
+    # one degree of freedom: the Cauchy distribution; mean 0.25, standard error 0.25
+    low, high, p_value = intervals.noninferiority(np.array([0.5, 0.0]), 0.02)
+    half = 0.25 * np.tan(0.45 * np.pi)
+    assert (low, high) == pytest.approx((0.25 - half, 0.25 + half))
+    assert p_value == pytest.approx(0.5 - np.arctan(0.27 / 0.25) / np.pi)
+
+
+@pytest.mark.parametrize("values", [[0.1], [0.2, 0.2, 0.2]])
+def test_no_spread_gives_no_noninferiority(values):
+    assert np.isnan(intervals.noninferiority(np.array(values), 0.02)).all()
+
+
+def test_noninferiority_agrees_with_its_interval_and_keeps_its_level():
+    rng = generator(7)
+    shown = 0
+    for values in rng.normal(-0.02, 0.03, size=(2000, 3)):  # the loss is as large as the margin
+        low, _, p_value = intervals.noninferiority(values, 0.02)
+        assert (low > -0.02) == (p_value < 0.05)
+        shown += p_value < 0.05
+    # 100 of 2000 expected, standard deviation 9.7
+    assert 65 <= shown <= 135
+
+
+@pytest.mark.parametrize(("seeds", "tail"), [(3, 0.025), (3, 0.05), (5, 0.00625)])
+def test_what_a_t_test_over_seeds_finds(seeds, tail):
+    rng = generator(3)
+    sd = 0.03
+    half = float(stats.t.ppf(0.975, seeds - 1) * sd / np.sqrt(seeds))
+    truth = intervals.detectable_over_seeds(half, seeds, tail)
+    values = rng.normal(truth, sd, size=(20_000, seeds))
+    t = values.mean(axis=1) / (values.std(axis=1, ddof=1) / np.sqrt(seeds))
+    found = (t > stats.t.ppf(1 - tail, seeds - 1)).mean()
+    assert found == pytest.approx(0.8, abs=0.012)
+
+
 def test_holm_by_hand():
     assert intervals.holm(np.array([0.01, 0.04, 0.03])) == pytest.approx([0.03, 0.06, 0.06])
     assert intervals.holm(np.array([0.9, 0.8])) == pytest.approx([1.0, 1.0])

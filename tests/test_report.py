@@ -10,7 +10,7 @@ from tests import simulated
 from tests.figures import synthetic
 from turnscope import report, tables
 from turnscope.metrics import Settings, endings, pass_at_kt, truncation
-from turnscope.report import Picture
+from turnscope.report import Picture, Sheet, _studies, _words
 
 SVG = (
     '<?xml version="1.0"?><svg width="237.6pt" height="100pt" xmlns="http://www.w3.org/2000/svg"/>'
@@ -47,13 +47,35 @@ def ledger(*changes: dict) -> pd.DataFrame:
     return tables.conform([CLAIM | change for change in changes or ({},)], "claims").to_pandas()
 
 
-def render(pictures=(PICTURE,), claims=None, estimates=None, facts=FACTS) -> str:
+SHEET = Sheet(
+    name="gains",
+    title="Gains & losses",
+    caption="What <each> arm gains.",
+    csv="env,model,policy,share,gain,gain_low,gain_high,p,note\n"
+    "lake,nano,base,0.25,,,,,plain\n"
+    "lake,nano,grpo,0.25,-0.12345,-0.2,-0.05,0.00012,\n"
+    "sql,nano,grpo,1.0,0.5,0.4,,0.5,odd\n",
+)
+
+
+def plain_estimates(**study) -> pd.DataFrame:
+    """Return estimates without how episodes ended and without the training seeds as units."""
+    rows = synthetic.estimates(**study)
+    left_out = {*_studies.ENDINGS, *_studies.LENGTHS, "over_seeds"}
+    return rows.loc[~rows["metric"].isin(left_out)]
+
+
+def render(
+    pictures=(PICTURE,), claims=None, estimates=None, facts=FACTS, sheets=(), arms=("grpo",)
+) -> str:
     return report.render(
         pictures,
         ledger() if claims is None else claims,
-        synthetic.estimates() if estimates is None else estimates,
+        plain_estimates() if estimates is None else estimates,
         k=8,
         margin=0.04,
+        arms=arms,
+        sheets=sheets,
         facts=facts,
     )
 
@@ -157,6 +179,65 @@ def test_a_claim_judged_for_several_arms_is_told_once():
         assert f"lake · nano · {arm}" in html
 
 
+def test_a_claim_judged_for_many_arms_is_counted_and_folds_away():
+    arms = [{"policy": arm, "verdict": "holds"} for arm in synthetic.FIFTEEN[:9]]
+    arms += [{"policy": arm, "verdict": "inconclusive"} for arm in synthetic.FIFTEEN[9:]]
+    html = render(claims=ledger(*arms, {"claim": "C2"}))
+    claims = html.split('<h2 id="claims">')[1].split("</section>")[0]
+    assert claims.count("RL beats base") == 2
+    assert claims.count("Verdicts on C1") == claims.count(">All 15<") == 1
+    text = text_of(html)
+    assert "✓ 9 holds ? 6 inconclusive All 15" in text
+    for arm in synthetic.FIFTEEN:
+        assert f"lake · nano · {arm} " in text
+    assert Page(html).open == []
+
+
+def sheet_rows(html: str) -> list[list[str]]:
+    """Return head and rows of the tables of `SHEET`."""
+    part = html.split('<h2 id="tables">')[1].split("</section>")[0]
+    rows = [re.findall(r"<t[hd][^>]*>(.*?)</t[hd]>", row) for row in part.split("<tr>")[1:]]
+    return [[re.sub("<span[^>]*>", " ", cell).replace("</span>", "") for cell in r] for r in rows]
+
+
+def test_a_table_is_shown_by_environment_with_its_intervals():
+    html = render(sheets=[SHEET])
+    head = ["policy", "share", "gain", "p", "note"]
+    assert sheet_rows(html) == [
+        head,
+        ["base", "0.25", "–", "–", "plain"],
+        ["grpo", "0.25", "−0.123 [−0.2, −0.05]", "1.2e−04", "–"],
+        head,
+        ["grpo", "1.0", "0.5 [0.4, –]", "0.5", "odd"],
+    ]
+    text = text_of(html)
+    assert "Gains & losses What <each> arm gains. gains.csv, 3 rows lake · nano" in text
+    assert "sql · nano" in text
+    links = [link for link in Page(html).all("a") if link.get("download") == "gains.csv"]
+    assert base64.b64decode(str(links[0]["href"]).split(",")[1]).decode() == SHEET.csv
+    assert 'href="#tables"' in html
+    assert Page(html).open == []
+
+
+def test_a_table_without_environments_or_rows_is_shown_too():
+    html = render(sheets=[Sheet("plain", "Plain", "Words.", "what,value\nturns,3\n")])
+    assert sheet_rows(html) == [["what", "value"], ["turns", "3"]]
+    html = render(sheets=[Sheet("empty", "Empty", "Words.", "what,value\n")])
+    assert "empty.csv, 0 rows" in text_of(html)
+    assert "tables" not in render()
+
+
+def test_arms_stand_in_the_order_of_the_study():
+    arms = ("grpo", "gigpo", "oracle_process", "budget_mix")
+    html = render(estimates=synthetic.estimates(arms=arms), arms=arms)
+    for section, seeds in (("numbers", []), ("endings", [0, 1, 2])):
+        part = html.split(f'<h2 id="{section}">')[1].split("</section>")[0]
+        expected = ["base"]
+        for arm in arms:
+            expected += [arm, *(f"{arm}-s{seed}" for seed in seeds)]
+        assert re.findall(r'<th scope="row">([^<]*)', part) == expected
+
+
 def test_an_unknown_verdict_is_refused():
     with pytest.raises(ValueError, match="'maybe'; known: reproduced"):
         render(claims=ledger({"verdict": "maybe"}))
@@ -169,7 +250,7 @@ def test_words_from_outside_cannot_become_markup():
 
 
 def test_main_numbers_are_the_estimates():
-    estimates = synthetic.estimates()
+    estimates = plain_estimates()
     row = estimates[
         (estimates["metric"] == "pass_at_k")
         & (estimates["policy"] == "grpo")
@@ -178,8 +259,8 @@ def test_main_numbers_are_the_estimates():
         & (estimates["t"] == 12)
     ].iloc[0]
     text = text_of(render(estimates=estimates))
-    assert report.number(row["value"], sign=True) in text
-    assert report.interval(row["low"], row["high"], sign=True) in text
+    assert _words.number(row["value"], sign=True) in text
+    assert _words.interval(row["low"], row["high"], sign=True) in text
     assert "60 test tasks, 16 episodes of each by each policy, T_max = 12 turns" in text
     assert "over seeds, k" not in text  # no such estimate was given, so no empty column
 
@@ -233,7 +314,7 @@ def test_how_episodes_ended_is_told_and_failures_are_seen():
 
 def test_verdicts_are_told_to_depend_on_the_training_seeds():
     assert "its mean over 3 training seeds, with intervals over test tasks" in text_of(render())
-    one = synthetic.estimates(seeds=1)
+    one = plain_estimates(seeds=1)
     assert "its mean over 1 training seed, with" in text_of(render(estimates=one))
     assert "conditional on" not in text_of(render(claims=ledger().iloc[:0]))
 
@@ -250,7 +331,7 @@ def test_verdicts_are_told_to_depend_on_the_training_seeds():
     ],
 )
 def test_a_rare_ending_does_not_read_as_none(share, words):
-    assert report.percent(share) == words
+    assert _words.percent(share) == words
 
 
 def test_a_study_without_results_still_has_a_report():
@@ -273,4 +354,4 @@ def test_a_study_without_results_still_has_a_report():
     ],
 )
 def test_numbers_are_written_for_a_reader(value, sign, words):
-    assert report.number(value, sign) == words
+    assert _words.number(value, sign) == words

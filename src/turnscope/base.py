@@ -2,6 +2,7 @@
 
 import logging
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -68,6 +69,14 @@ def build(spec: dict[str, Any], recipe: nano.Recipe, tasks: Sequence[Task], fold
     nano.save(model, words, folder)
 
 
+def _allowed(budget: Budget, told: float, seed: int) -> Budget:
+    """Draw whether an episode is told its budget; if so, its turns are drawn as well."""
+    name = draws.seed("told", seed)
+    if draws.uniform(name, 0) >= told:
+        return budget
+    return replace(budget, turns=1 + int(draws.uniform(name, 1) * budget.turns), told=True)
+
+
 def teach(spec: dict[str, Any], recipe: nano.Recipe, tasks: Sequence[Task]) -> list[Episode]:
     """Play the expert, the attempts at one task next to each other.
 
@@ -80,11 +89,11 @@ def teach(spec: dict[str, Any], recipe: nano.Recipe, tasks: Sequence[Task]) -> l
     policy = expert.Policy(env=spec["env"], skill=recipe.skill)
     budget = Budget(**spec["budget"])
     each, more = divmod(recipe.episodes, len(tasks))
-    starts = [
-        Start(task, sample, draws.seed("expert", spec["seed"], task.task_id, sample), budget)
-        for number, task in enumerate(tasks)
-        for sample in range(each + (number < more))
-    ]
+    starts = []
+    for number, task in enumerate(tasks):
+        for sample in range(each + (number < more)):
+            seed = draws.seed("expert", spec["seed"], task.task_id, sample)
+            starts.append(Start(task, sample, seed, _allowed(budget, recipe.told, seed)))
     return [
         episode
         for at in range(0, len(starts), BATCH)

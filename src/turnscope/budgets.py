@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from fractions import Fraction
 
 FINEST = 10_000
+QUARTERS = (0.25, 0.5, 0.75, 1.0)
+"""Shares of the largest budget at which arms are compared and tested."""
 
 
 def budget(share: float, t_max: int) -> int:

@@ -9,7 +9,7 @@ Shapes end in N (tasks), C (cells), B (draws), S (training seeds).
 Source:
     Bootstrap percentile interval and max-t band: Davison and Hinkley 1997, "Bootstrap methods and
     their application", chapters 4 and 5. Clustered and paired errors of evaluations: Miller 2024,
-    arXiv:2411.00640. Equivalence: Schuirmann 1987. Holm 1979. Wilson 1927.
+    arXiv:2411.00640. Equivalence: Schuirmann 1987. Holm 1979. Wilson 1927. Johnson, Welch 1940.
 """
 
 from typing import NamedTuple
@@ -23,6 +23,10 @@ Ints = npt.NDArray[np.integer]
 
 NOISE = 1e-12
 """Standard errors up to this are rounding: the cell does not vary between draws."""
+
+
+NONINFERIORITY = 0.02
+"""Largest loss of success probability that still counts as parity."""
 
 
 class Bands(NamedTuple):
@@ -207,25 +211,44 @@ def equivalence(draws_CB: Floats, margin: float) -> tuple[Floats, Floats, Floats
     return low_C, high_C, np.where(np.isnan(low_C), np.nan, p_C)
 
 
-def student(values_S: Floats, level: float = 0.95) -> Interval:
-    """Return the t interval of the mean of independent values, S - 1 degrees of freedom.
+def student(values_S: Floats) -> Interval:
+    """Return the 95% t interval of the mean of independent values, S - 1 degrees of freedom.
 
     Args:
         values_S: One value for each training seed, shape (S,).
-        level: Coverage.
 
     Returns:
         Interval and two-sided p-value of mean 0; NaN if S < 2 or if the values do not differ, as
         nothing is then known about their spread.
     """
-    size = len(values_S)
-    se = values_S.std(ddof=1) / np.sqrt(size) if size > 1 else 0.0
-    if not se > NOISE:
-        return Interval(np.nan, np.nan, np.nan)
-    mean, freedom = values_S.mean(), size - 1
-    half = special.stdtrit(freedom, (1 + level) / 2) * se
+    mean, se, freedom = _spread(values_S)
+    half = special.stdtrit(freedom, 0.975) * se
     p_value = 2 * special.stdtr(freedom, -abs(mean) / se)
     return Interval(float(mean - half), float(mean + half), float(p_value))
+
+
+def noninferiority(values_S: Floats, margin: float) -> Interval:
+    """Test by one-sided t at 5% whether the mean of independent values is above -margin.
+
+    Args:
+        values_S: One value for each training seed, shape (S,).
+        margin: Largest loss that does not matter, > 0.
+
+    Returns:
+        The 90% interval, whose lower end is above -margin if and only if p < 0.05, and the p-value
+        of `the mean is at most -margin`. NaN as in `student`.
+    """
+    mean, se, freedom = _spread(values_S)
+    half = special.stdtrit(freedom, 0.95) * se
+    p_value = special.stdtr(freedom, -(mean + margin) / se)
+    return Interval(float(mean - half), float(mean + half), float(p_value))
+
+
+def _spread(values_S: Floats) -> tuple[float, float, int]:
+    """Return mean, standard error (NaN where unknown) and degrees of freedom."""
+    size = len(values_S)
+    se = values_S.std(ddof=1) / np.sqrt(size) if size > 1 else 0.0
+    return float(values_S.mean()), float(se) if se > NOISE else np.nan, size - 1
 
 
 def holm(p_values_C: Floats) -> Floats:
@@ -263,3 +286,15 @@ def detectable(low: float, high: float, se: float, power: float = 0.8) -> float:
         power: Probability to find it.
     """
     return float((high - low) / 2 + special.ndtri(power) * se)
+
+
+def detectable_over_seeds(half: float, seeds: int, tail: float) -> float:
+    """Return how far beyond a threshold the truth must lie to be found by a t test with 80% power.
+
+    Args:
+        half: Half the width of the 95% t interval; its standard error is taken for the true one.
+        seeds: S, >= 2.
+        tail: Size of the test on the side of the threshold: 0.025 for a two-sided test at 5%.
+    """
+    se, critical = half / special.stdtrit(seeds - 1, 0.975), special.stdtrit(seeds - 1, 1 - tail)
+    return float(special.nctdtrinc(seeds - 1, 0.2, critical) * se)

@@ -64,6 +64,8 @@ class Recipe:
     """Expert episodes to learn from."""
     skill: tuple[float, float] = (0.5, 1.0)
     """Range of the expert's skill; drawn uniformly for each episode."""
+    told: float = 0.25
+    """Share of these episodes in which the turns left are shown, under budgets of all sizes."""
     steps: int = 400
     """Optimiser steps."""
     batch: int = 64

@@ -12,9 +12,9 @@ import numpy as np
 
 from turnscope import draws
 from turnscope.advantages import Float, TurnBatch
-from turnscope.algorithms._arm import Algorithm, Moment
+from turnscope.algorithms._arm import Algorithm, Critic, Moment
 from turnscope.rollout import Start, rollout
-from turnscope.types import Budget, Environment, Episode, Policy, StopReason, Task
+from turnscope.types import Budget, Environment, Episode, Policy, Quality, StopReason, Task
 
 LOSSES = ("grpo", "dapo", "dr_grpo", "bnpo")
 """Those of TRL's losses that take one advantage for each token."""
@@ -58,6 +58,8 @@ class Study:
     algorithm: Algorithm
     seed: int
     """Training seed."""
+    quality: Callable[[Task, str, str, int], Quality | None] | None = None
+    """`step_quality` of the environment, if it has one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,10 +69,15 @@ class Batch:
     episodes: list[Episode]
     budgets: list[int]
     """Turns that each episode was allowed."""
-    advantages: list[Float]
-    """One number for each turn of each episode; zeros where the environment failed."""
     rewards: list[list[float] | None]
     """Payment of each turn of each episode; None where the environment failed."""
+    qualities: list[list[Quality | None]]
+    """Quality of each turn of each episode; None where it has none."""
+    rows: TurnBatch
+    """All turns of episodes whose environment did not fail."""
+    advantages: list[Float]
+    """One number for each turn of each episode; zeros where the environment failed, and
+    everywhere if a critic gives the credit."""
 
 
 def order(study: Study, recipe: Recipe) -> list[int]:
@@ -97,9 +104,11 @@ def play(study: Study, policy: Policy, tasks: Sequence[Task], step: int, recipe:
         step: Optimiser steps done.
         recipe: Group size and number of steps.
     """
-    starts, budgets = [], []
+    starts, moments, budgets = [], [], []
     for row, task in enumerate(tasks):
-        moment = Moment(study.seed, step, recipe.steps, task.task_id, study.budget.turns)
+        moment = Moment(
+            study.seed, step, recipe.steps, task.task_id, study.budget.turns, task.min_turns
+        )
         turns = study.algorithm.turns(moment)
         if not 1 <= turns <= study.budget.turns:
             raise ValueError(
@@ -109,64 +118,106 @@ def play(study: Study, policy: Policy, tasks: Sequence[Task], step: int, recipe:
         budget = replace(study.budget, turns=turns, told=study.algorithm.told)
         noise = draws.seed("train", study.seed, step, task.task_id, row % recipe.group)
         starts.append(Start(task, row % recipe.group, noise, budget))
+        moments.append(moment)
         budgets.append(turns)
     episodes = rollout(study.environment, starts, policy)
-    rewards = pay(study.algorithm, episodes)
-    advantages = credit(study.algorithm, episodes, rewards, budgets, recipe.group)
-    return Batch(episodes, budgets, advantages, rewards)
+    rewards = pay(study.algorithm, episodes, moments)
+    qualities = grade(study, tasks, episodes, budgets)
+    rows = lay(episodes, rewards, qualities, budgets, recipe.group)
+    advantages = credit(study.algorithm, episodes, rows)
+    return Batch(episodes, budgets, rewards, qualities, rows, advantages)
 
 
-def pay(algorithm: Algorithm, episodes: Sequence[Episode]) -> list[list[float] | None]:
+def pay(
+    algorithm: Algorithm, episodes: Sequence[Episode], moments: Sequence[Moment]
+) -> list[list[float] | None]:
     """Pay each turn of each episode; None where the environment failed.
 
     Raises:
         ValueError: The arm does not pay every turn.
     """
-    rewards = [None if one.success is None else algorithm.rewards(one) for one in episodes]
+    rewards = [
+        None if episode.success is None else algorithm.rewards(episode, moment)
+        for episode, moment in zip(episodes, moments, strict=True)
+    ]
     for paid, episode in zip(rewards, episodes, strict=True):
         if paid is not None and len(paid) != len(episode.turns):
             raise ValueError(f"{len(paid)} rewards for an episode of {len(episode.turns)} turns")
     return rewards
 
 
-def credit(
-    algorithm: Algorithm,
+def grade(
+    study: Study, tasks: Sequence[Task], episodes: Sequence[Episode], budgets: Sequence[int]
+) -> list[list[Quality | None]]:
+    """Say how good each turn of each episode was, given the turns that were left."""
+    judge = study.quality
+    if judge is None:
+        return [[None] * len(episode.turns) for episode in episodes]
+    return [
+        [
+            judge(task, turn.state_key, turn.action, budget - number)
+            for number, turn in enumerate(episode.turns)
+        ]
+        for task, episode, budget in zip(tasks, episodes, budgets, strict=True)
+    ]
+
+
+def lay(
     episodes: Sequence[Episode],
     rewards: Sequence[list[float] | None],
+    qualities: Sequence[Sequence[Quality | None]],
     budgets: Sequence[int],
     group: int,
-) -> list[Float]:
-    """Compute one advantage for each turn of each episode.
+) -> TurnBatch:
+    """Lay the turns of a step out as rows, without episodes whose environment failed.
 
     Args:
-        algorithm: Gives the credit.
         episodes: The members of a group next to each other.
         rewards: What `pay` paid.
+        qualities: What `grade` found.
         budgets: Turns that each episode was allowed.
         group: Episodes in a group.
     """
     columns: dict[str, list[Any]] = {name: [] for name in TurnBatch.__slots__}
     names: dict[tuple[int, str], int] = {}
-    scored = [row for row, episode in enumerate(episodes) if episode.success is not None]
-    for row in scored:
-        turns = episodes[row].turns
+    for row, (episode, paid) in enumerate(zip(episodes, rewards, strict=True)):
+        if paid is None:
+            continue
+        turns = episode.turns
         columns["episode_N"] += [row] * len(turns)
         columns["group_N"] += [row // group] * len(turns)
         columns["turn_N"] += range(len(turns))
         columns["left_N"] += [budgets[row] - number for number in range(len(turns))]
-        columns["reward_N"] += rewards[row] or []
+        columns["reward_N"] += paid
+        columns["process_N"] += [
+            np.nan if one is None else one.value - one.best for one in qualities[row]
+        ]
         columns["state_N"] += [
             names.setdefault((row // group, turn.state_key), len(names)) for turn in turns
         ]
-    reward_N = np.array(columns.pop("reward_N"), dtype=np.float64)
-    batch = TurnBatch(
-        reward_N=reward_N,
-        **{name: np.array(column, dtype=np.int64) for name, column in columns.items()},
-    )
-    advantage_N = algorithm.credit(batch) if len(reward_N) else reward_N
-    cuts = np.cumsum([len(episodes[row].turns) for row in scored])[:-1]
-    parts = dict(zip(scored, np.split(advantage_N, cuts), strict=True)) if scored else {}
-    return [parts.get(row, np.zeros(len(episode.turns))) for row, episode in enumerate(episodes)]
+    kinds: dict[str, Any] = {"reward_N": np.float64, "process_N": np.float64}
+    arrays: dict[str, Any] = {
+        name: np.array(each, dtype=kinds.get(name, np.int64)) for name, each in columns.items()
+    }
+    return TurnBatch(**arrays)
+
+
+def credit(algorithm: Algorithm, episodes: Sequence[Episode], rows: TurnBatch) -> list[Float]:
+    """Compute one advantage for each turn of each episode.
+
+    Args:
+        algorithm: Gives the credit; if that is a critic, all advantages are 0.
+        episodes: All episodes of the step.
+        rows: Their turns, see `lay`.
+    """
+    advantages = [np.zeros(len(episode.turns)) for episode in episodes]
+    if isinstance(algorithm.credit, Critic) or not len(rows.reward_N):
+        return advantages
+    advantage_N = algorithm.credit(rows)
+    played, first = np.unique(rows.episode_N, return_index=True)
+    for row, part in zip(played, np.split(advantage_N, first[1:]), strict=True):
+        advantages[row] = part
+    return advantages
 
 
 def check(recipe: Recipe, tasks: int) -> None:
@@ -207,24 +258,3 @@ def tokens(episode: Episode, end: int) -> tuple[list[int], list[int], list[int]]
         completion += turn.action_ids
         mask += [int(scored)] * len(turn.action_ids)
     return prompt, completion or [end], mask or [0]
-
-
-def measure(batch: Batch, group: int) -> dict[str, float]:
-    """Describe the episodes of a step; NaN where nothing was scored."""
-    scored = [episode for episode in batch.episodes if episode.success is not None]
-    turns = [turn for episode in scored for turn in episode.turns]
-    paid = [None if rewards is None else sum(rewards) for rewards in batch.rewards]
-    groups = [set(paid[at : at + group]) - {None} for at in range(0, len(paid), group)]
-    return {
-        "success": _mean([float(bool(episode.success)) for episode in scored]),
-        "turns": _mean([float(len(episode.turns)) for episode in scored]),
-        "tokens": _mean([float(sum(len(turn.action_ids) for turn in e.turns)) for e in scored]),
-        "budget": _mean([float(turns) for turns in batch.budgets]),
-        "invalid_share": _mean([float(not turn.valid) for turn in turns]),
-        "zero_variance_groups": _mean([float(len(returns) <= 1) for returns in groups]),
-        "environment_errors": float(len(batch.episodes) - len(scored)),
-    }
-
-
-def _mean(values: list[float]) -> float:
-    return float(np.mean(values)) if values else float("nan")

@@ -7,7 +7,7 @@ commit, versions, host, clock.
 The code behind an artifact is named by a digest of the syntax trees of all modules that a stage
 imports, found without importing any. Layout, comments and docstrings do not enter it: an edit that
 cannot change a number re-runs nothing. A data file beside a module that bears its name, such as
-`report.html.jinja` beside `report.py`, belongs to the module. Packages of others enter with the
+`_page.html.jinja` beside `_page.py`, belongs to the module. Packages of others enter with the
 version that `envs/requirements.txt` pins.
 """
 

@@ -4,7 +4,7 @@ import importlib
 from pathlib import Path
 from types import ModuleType
 
-KINDS = ("environments", "policies", "algorithms", "metrics", "claims", "figures")
+KINDS = ("environments", "policies", "algorithms", "metrics", "claims", "figures", "summaries")
 
 
 def names(kind: str) -> list[str]:

@@ -49,6 +49,7 @@ EPISODES = pa.schema(
         column("told", pa.bool_(), "whether the policy was shown the turns left"),
         column("turns", pa.int32(), "actions taken, turns"),
         column("tokens", pa.int32(), "tokens sampled by the policy"),
+        column("invalid", pa.int32(), "turns whose action the environment could not parse"),
         column("reward", pa.float64(), "sum of the rewards of its turns"),
         column("success", pa.bool_(), "solved; null when the environment failed", null=True),
         column("stop", pa.string(), "`success`, `failure`, `budget`, `tokens` or `error`"),
@@ -79,6 +80,34 @@ TRAINING = pa.schema(
         column("value", pa.float64(), "its value at that step; null if undefined", null=True),
     ]
 )
+NESTED = pa.list_(INTS)
+STATES = pa.schema(
+    [
+        *EPISODE,
+        column("budget", pa.int32(), "T under which the episode was played, turns"),
+        column("seed", pa.uint64(), "names the noise of the environment in that episode"),
+        column("turn", pa.int32(), "turns before the state, all of which are replayed to reach it"),
+        column("state_key", pa.string(), "hidden state"),
+        column("state_keys", pa.list_(pa.string()), "hidden states before each of these turns"),
+        column("actions", pa.list_(pa.string()), "what the policy said in each of them"),
+        column("context_ids", NESTED, "tokens fed before each; empty without a model"),
+        column("action_ids", NESTED, "tokens sampled in each; empty without a model"),
+    ]
+)
+PROGRESS = pa.schema(
+    [
+        *WHO,
+        column("step", pa.int32(), "optimiser steps done, from 0: the base policy"),
+        column("source", pa.string(), "`policy`: its own episodes; `probe`: fixed states of base"),
+        column("task_id", pa.string(), "test task, see tasks"),
+        column("place", pa.int32(), "number of the episode at this task, or of the probe state"),
+        column("turn", pa.int32(), "number of the turn, from 0"),
+        column("left", pa.int32(), "turns left in the budget before it, turns"),
+        column("quality", pa.float64(), "quality of the action, 0 to 1; null if none", null=True),
+        column("best", pa.float64(), "that of the best action; null if none", null=True),
+        column("success", pa.bool_(), "whether its episode was solved; null for probes", null=True),
+    ]
+)
 ESTIMATES = pa.schema(
     [
         column("metric", pa.string(), "what is estimated, see metrics"),
@@ -90,25 +119,33 @@ ESTIMATES = pa.schema(
         column(
             "against",
             pa.string(),
-            "policy that is subtracted, task by task, itself if two ways to play it are compared; "
-            "null if the value is no difference",
+            "policy that is subtracted, task by task or seed by seed; itself if two ways to play "
+            "it are compared; null if the value is no difference",
             null=True,
         ),
         column("k", pa.int32(), "K of Pass@(K,T), episodes; null if it has none", null=True),
-        column("t", pa.int32(), "T of Pass@(K,T), turns; null if it has none", null=True),
+        column(
+            "t",
+            pa.int32(),
+            "T of Pass@(K,T), turns; of `r_multi`, `r_single` and their kin the optimiser step; "
+            "null if it has none",
+            null=True,
+        ),
         column(
             "value", pa.float64(), "the estimate; null where undefined, as for k > n", null=True
         ),
         column(
             "low",
             pa.float64(),
-            "lower end of the pointwise 95% interval; 90% for `truncation_equivalence`",
+            "lower end of the pointwise 95% interval; 90% for `truncation_equivalence` and "
+            "`between_arms_lower`",
             null=True,
         ),
         column(
             "high",
             pa.float64(),
-            "upper end of the pointwise 95% interval; 90% for `truncation_equivalence`",
+            "upper end of the pointwise 95% interval; 90% for `truncation_equivalence` and "
+            "`between_arms_lower`",
             null=True,
         ),
         column("band_t_low", pa.float64(), "lower end of the 95% band over all T", null=True),
@@ -119,7 +156,7 @@ ESTIMATES = pa.schema(
             "p_value",
             pa.float64(),
             "two-sided p-value of `value` = 0, if tested; that of not being equivalent for "
-            "`truncation_equivalence`",
+            "`truncation_equivalence`, that of a loss of 0.02 or more for `between_arms_lower`",
             null=True,
         ),
         column("tasks", pa.int32(), "tasks that entered"),
@@ -162,6 +199,8 @@ TABLES = {
     "episodes": EPISODES,
     "turns": TURNS,
     "training": TRAINING,
+    "states": STATES,
+    "progress": PROGRESS,
     "estimates": ESTIMATES,
     "claims": CLAIMS,
 }

@@ -67,7 +67,9 @@ def _array(values: pd.Series, kind: pa.DataType) -> pa.Array:
     if isinstance(array, pa.ChunkedArray):
         array = array.combine_chunks()
     inner = kind.value_type if pa.types.is_list(kind) else kind
-    if pa.types.is_integer(inner) and values.dtype == object:
+    if pa.types.is_unsigned_integer(inner) and not all(isinstance(one, int) for one in values):
+        raise pa.ArrowInvalid("a value is no integer")
+    if pa.types.is_signed_integer(inner) and values.dtype == object:
         # Arrow cuts off the fraction of Python's numbers; as numbers of their own kind it does not
         natural = pa.Array.from_pandas(values)
         parts = natural.flatten() if pa.types.is_list(natural.type) else natural
@@ -188,6 +190,7 @@ def from_episodes(
                 "told": told,
                 "turns": len(episode.turns),
                 "tokens": sum(len(turn.action_ids) for turn in episode.turns),
+                "invalid": sum(not turn.valid for turn in episode.turns),
                 "reward": float(sum(turn.reward for turn in episode.turns)),
                 "success": episode.success,
                 "stop": str(episode.stop),

@@ -59,6 +59,15 @@ class Step(NamedTuple):
     """The action could be parsed. An invalid action is a legal, wasted turn."""
 
 
+class Quality(NamedTuple):
+    """How good an action was, on a scale from 0 to 1 that the environment chooses."""
+
+    value: float
+    """Of the action taken."""
+    best: float
+    """Of the best action in the same state with the same number of turns left."""
+
+
 @dataclass(frozen=True, slots=True)
 class Budget:
     """Limits on an episode. Environments never see it."""

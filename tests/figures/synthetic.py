@@ -8,10 +8,34 @@ import numpy as np
 import pandas as pd
 
 from tests import simulated
-from turnscope import registry, tables
+from turnscope import budgets, registry, schemas, tables
 from turnscope.metrics import Settings
 
 KS = (1, 2, 4, 8, 16)
+METRICS = (
+    "pass_at_kt",
+    "budget_auc",
+    "crossover",
+    "endings",
+    "over_seeds",
+    "between_arms",
+    "awareness",
+)
+FOUR = ("grpo", "gigpo", "oracle_process", "budget_mix")
+FIFTEEN = (
+    *FOUR,
+    "ppo",
+    "ppo_turn",
+    "budget_mix_told",
+    "speed_shaped",
+    "tight_25",
+    "tight_50",
+    "tight_75",
+    "curriculum_tti",
+    "curriculum_scaling",
+    "grpo_matched",
+    "anytime",
+)
 
 
 @functools.cache
@@ -27,7 +51,7 @@ def estimates(
     """Return rows of `estimates`, as the tables module would read them."""
     settings = Settings(ks=KS, k=8, shares=(0.5, 1.0), draws=draws, seed=1)
     policies = {"base": simulated.Skill()} | {
-        f"{arm}-s{seed}": simulated.Skill(0.6 + 0.15 * place + 0.1 * seed, place % 3)
+        f"{arm}-s{seed}": simulated.Skill(0.6 + 0.15 * (place % 5) + 0.1 * seed, place % 3)
         for place, arm in enumerate(arms)
         for seed in range(seeds)
     }
@@ -35,13 +59,60 @@ def estimates(
     for env in envs:
         named = zlib.crc32(env.encode())
         frames = simulated.study(named, tasks=tasks, episodes=16, t_max=t_max, policies=policies)
+        frames = frames[0], pd.concat([frames[1], *_told(named, tasks, t_max, policies)])
         tasks_frame, episodes = (frame.assign(env=env) for frame in frames)
-        for metric in ("pass_at_kt", "budget_auc", "crossover"):
+        for metric in METRICS:
             rows = registry.load("metrics", metric).estimate(tasks_frame, episodes, settings)
             parts.append(rows)
-    frame = pd.concat(parts, ignore_index=True)
+        parts.append(_step_rewards(env, arms, seeds))
+    frame = pd.concat([part for part in parts if len(part)], ignore_index=True)
     tables.conform(frame, "estimates")
     return frame
+
+
+def _told(
+    seed: int, tasks: int, t_max: int, policies: dict[str, simulated.Skill]
+) -> list[pd.DataFrame]:
+    """Play base, grpo and arms called told anew under the quarters, a little faster."""
+    chosen = {
+        name: simulated.Skill(skill.shift + 0.3, 0, skill.loss)
+        for name, skill in policies.items()
+        if name == "base" or name.split("-s")[0] == "grpo" or "_told" in name
+    }
+    return [
+        simulated.study(seed, tasks=tasks, episodes=16, t_max=budget, policies=chosen)[1].assign(
+            told=True
+        )
+        for budget in budgets.grid(budgets.QUARTERS, t_max)
+    ]
+
+
+def _step_rewards(env: str, arms: Sequence[str], seeds: int) -> pd.DataFrame:
+    """Make up what metric `step_reward` would say of evaluations at steps 0, 20, 40 and 60."""
+    parts = []
+    for place, arm in enumerate(arms):
+        for policy in (arm, *(f"{arm}-s{seed}" for seed in range(seeds))):
+            shift = 0.01 * place + (0.02 * int(policy[-1]) if "-s" in policy else 0.02)
+            for step in (0, 20, 40, 60):
+                rise = (1 + shift) * (1 - np.exp(-step / 25))
+                gains = {"r_multi": 0.25 * rise, "r_single": 0.08 * rise - 0.03 * (step > 0)}
+                gains["r_single_probe"] = 0.12 * rise
+                starts = {"r_multi": 0.4, "r_single": 0.7, "r_single_probe": 0.68}
+                where = {"policy": policy, "t": step}
+                parts += [
+                    where | {"metric": name, "value": starts[name] + gain}
+                    for name, gain in gains.items()
+                ]
+                if step:
+                    splits = {"r_single_composition": -0.04 * rise, "r_single_within": 0.09 * rise}
+                    changes = {f"{name}_change": gain for name, gain in gains.items()} | splits
+                    where |= {"against": "base"}
+                    parts += [where | {"metric": n, "value": v} for n, v in changes.items()]
+    frame = pd.DataFrame(parts).reindex(columns=schemas.ESTIMATES.names)
+    frame["low"], frame["high"] = frame["value"] - 0.03, frame["value"] + 0.03
+    counts = frame["policy"].str.contains("-s").map({True: 1, False: seeds})
+    known = {"env": env, "model": simulated.MODEL, "tasks": 60, "samples": 16}
+    return frame.assign(**known, seeds=counts).astype({"k": "Int32", "t": "Int32"})
 
 
 def training(
@@ -50,6 +121,7 @@ def training(
     arms: Sequence[str] = ("grpo",),
     seeds: int = 3,
     steps: int = 60,
+    t_max: int = 12,
 ) -> pd.DataFrame:
     """Return rows of `training`."""
     rng = np.random.Generator(np.random.PCG64(0))
@@ -59,26 +131,46 @@ def training(
         "reward": 0.35 + 0.25 * rise_S,
         "success": 0.35 + 0.25 * rise_S,
         "entropy": 0.9 - 0.5 * rise_S,
+        "kl": 0.2 * rise_S,
+        "gradient_norm": 0.5 - 0.2 * rise_S,
+        "distinct_actions": 0.5 - 0.3 * rise_S,
+        "zero_advantage_share": 0.2 + 0.2 * rise_S,
         "invalid_share": 0.05 * (1 - rise_S),
         "zero_variance_groups": 0.2 + 0.2 * rise_S,
         "turns": 11 - 3 * rise_S,
     }
-    parts = [
-        pd.DataFrame(
-            {
-                "env": env,
-                "model": simulated.MODEL,
-                "policy": f"{arm}-s{seed}",
-                "step": step_S.astype("int32"),
-                "name": name,
-                "value": shape_S * (1 + 0.04 * arms.index(arm) + 0.05 * rng.normal(size=steps)),
-            }
-        )
-        for env in envs
-        for arm in arms
-        for seed in range(seeds)
-        for name, shape_S in shapes.items()
-    ]
+    parts = []
+    for env in envs:
+        for place, arm in enumerate(arms):
+            for seed in range(seeds):
+                curves = {
+                    name: shape_S * (1 + 0.04 * place + 0.05 * rng.normal(size=steps))
+                    for name, shape_S in shapes.items()
+                }
+                curves["collapse"] = (step_S > 0.7 * steps) * float(place == 1 and seed == 0)
+                curves |= _budgets(rng, arm, steps, t_max)
+                parts += [
+                    pd.DataFrame(
+                        {
+                            "env": env,
+                            "model": simulated.MODEL,
+                            "policy": f"{arm}-s{seed}",
+                            "step": step_S.astype("int32"),
+                            "name": name,
+                            "value": curve_S,
+                        }
+                    )
+                    for name, curve_S in curves.items()
+                ]
     frame = pd.concat(parts, ignore_index=True)
+    frame = frame.loc[~frame["name"].str.startswith("budget_") | (frame["value"] > 0)]
     tables.conform(frame, "training")
-    return frame
+    return frame.reset_index(drop=True)
+
+
+def _budgets(rng: np.random.Generator, arm: str, steps: int, t_max: int) -> dict[str, np.ndarray]:
+    """Draw the share of groups under each turn budget; all under one but with BudgetMix."""
+    if not arm.startswith("budget_mix"):
+        return {f"budget_T{t_max}": np.ones(steps)}
+    drawn_ST = rng.multinomial(16, np.full(t_max, 1 / t_max), size=steps) / 16
+    return {f"budget_T{turns}": drawn_ST[:, turns - 1] for turns in range(1, t_max + 1)}

@@ -6,10 +6,11 @@ from tests.figures import synthetic
 from turnscope.figures import crossover
 
 NONE = synthetic.training(seeds=1, steps=1)
+ARMS = ("grpo",)
 
 
 def drawn():
-    return crossover.data(synthetic.estimates(), NONE, k=8)
+    return crossover.data(synthetic.estimates(), NONE, k=8, arms=ARMS)
 
 
 def test_bars_are_the_shares_and_the_last_one_is_never():
@@ -45,7 +46,7 @@ def test_an_undefined_distribution_is_not_drawn_as_never():
     estimates = synthetic.estimates().copy()
     estimates.loc[estimates["metric"].str.startswith("crossover"), "value"] = np.nan
     with pytest.raises(ValueError, match="k=8"):
-        crossover.data(estimates, NONE, k=8)
+        crossover.data(estimates, NONE, k=8, arms=ARMS)
 
 
 def test_seeds_are_left_to_the_table_of_estimates():

@@ -1,4 +1,5 @@
 import hashlib
+import itertools
 import os
 import string
 import subprocess
@@ -18,13 +19,17 @@ NINE = tuple(f"arm_{letter}" for letter in "abcdefghi")
 STUDIES = {
     "one arm": {},
     "one seed": {"seeds": 1},
+    "four arms": {"arms": synthetic.FOUR},
     "nine arms": {"arms": NINE, "seeds": 2},
+    "fifteen arms": {"arms": synthetic.FIFTEEN, "seeds": 2},
     "three environments": {
         "envs": ("bfcl", "frozen_lake", "sql"),
         "arms": ("budget_mix", "grpo", "oracle_process"),
         "seeds": 1,
     },
 }
+
+SLOW = ("fifteen arms", "three environments")
 
 
 @pytest.fixture(params=registry.names("figures"))
@@ -33,14 +38,21 @@ def module(request):
 
 
 def drawn(module, **study):
-    return module.data(synthetic.estimates(**study), synthetic.training(**study), k=8)
+    arms = study.get("arms", ("grpo",))
+    return module.data(synthetic.estimates(**study), synthetic.training(**study), k=8, arms=arms)
 
 
 def texts(figure):
     return [text for text in figure.findobj(Text) if text.get_visible() and text.get_text().strip()]
 
 
-@pytest.mark.parametrize("study", STUDIES.values(), ids=STUDIES.keys())
+@pytest.mark.parametrize(
+    "study",
+    [
+        pytest.param(study, id=name, marks=[pytest.mark.slow] if name in SLOW else [])
+        for name, study in STUDIES.items()
+    ],
+)
 def test_nothing_leaves_the_page_and_all_can_be_read(module, study):
     figure = module.plot(drawn(module, **study))
     figure.draw_without_rendering()
@@ -51,13 +63,31 @@ def test_nothing_leaves_the_page_and_all_can_be_read(module, study):
         assert box.x1 <= page.x1
         assert box.y1 <= page.y1
     assert min(text.get_fontsize() for text in texts(figure)) >= 7
+    titles = [text for text in texts(figure) if text in figure.findobj(is_title)]
+    boxes = [(text.get_text(), text.get_window_extent()) for text in titles]
+    for (one, box), (other, beside) in itertools.combinations(boxes, 2):
+        assert not box.overlaps(beside), (one, other)
 
 
-def test_all_policies_of_the_study_are_named(module):
-    figure = module.plot(drawn(module, arms=NINE, seeds=2))
+def is_title(artist):
+    """Say whether it is a title of a panel or a name above several."""
+    return isinstance(artist, Text) and artist.get_fontsize() == 8
+
+
+@pytest.mark.parametrize("arms", [NINE, pytest.param(synthetic.FIFTEEN, marks=pytest.mark.slow)])
+def test_no_arm_of_the_figure_is_left_unnamed(module, arms):
+    frame = drawn(module, arms=arms, seeds=2)
+    figure = module.plot(frame)
     figure.draw_without_rendering()
-    shown = " ".join(text.get_text().replace("\n", "") for text in texts(figure))
-    assert [arm for arm in NINE if arm not in shown] == []
+    words = [text.get_text().replace("\n", "") for text in texts(figure)]
+    shown = " ".join([*words, module.caption(frame)])
+    assert [arm for arm in _style.arms_of(frame) if arm not in shown] == []
+
+
+def test_arms_come_in_the_order_of_the_study(module):
+    arms = ("oracle_process", "budget_mix", "grpo")
+    found = _style.arms_of(drawn(module, arms=arms))
+    assert found == [arm for arm in arms if arm in found]
 
 
 def test_without_estimates_there_is_nothing_to_draw(module):
@@ -65,7 +95,7 @@ def test_without_estimates_there_is_nothing_to_draw(module):
         table.empty_table().to_pandas() for table in (schemas.ESTIMATES, schemas.TRAINING)
     )
     with pytest.raises(ValueError, match=module.__name__.split(".")[-1]):
-        module.data(estimates, training, k=8)
+        module.data(estimates, training, k=8, arms=())
 
 
 def test_missing_numbers_leave_gaps(module):
@@ -78,8 +108,8 @@ def test_missing_numbers_leave_gaps(module):
 def test_the_order_of_the_rows_does_not_matter(module):
     estimates, training = synthetic.estimates(), synthetic.training()
     shuffled = estimates.sample(frac=1, random_state=1).set_index(pd.Index([0] * len(estimates)))
-    mixed = module.data(shuffled, training[::-1], k=8)
-    pd.testing.assert_frame_equal(mixed, module.data(estimates, training, k=8))
+    mixed = module.data(shuffled, training[::-1], k=8, arms=("grpo",))
+    pd.testing.assert_frame_equal(mixed, module.data(estimates, training, k=8, arms=("grpo",)))
 
 
 def test_a_caption_is_whole_and_says_how_much_data_there_is(module):
@@ -125,7 +155,9 @@ from turnscope.figures import _style
 study = {"arms": ("grpo", "new", "other"), "seeds": 2}
 for name in registry.names("figures"):
     module = registry.load("figures", name)
-    frame = module.data(synthetic.estimates(**study), synthetic.training(**study), k=8)
+    frame = module.data(
+        synthetic.estimates(**study), synthetic.training(**study), k=8, arms=study["arms"]
+    )
     paths = [Path(sys.argv[1], f"{name}.{kind}") for kind in ("csv", "pdf", "png", "svg")]
     _style.save(module.plot(frame), frame, paths)
 """

@@ -6,10 +6,11 @@ from tests.figures import synthetic
 from turnscope.figures import pass_surface
 
 NONE = synthetic.training(seeds=1, steps=1)
+ARMS = ("grpo",)
 
 
 def test_cells_are_hatched_where_the_band_covers_zero():
-    frame = pass_surface.data(synthetic.estimates(), NONE, k=8)
+    frame = pass_surface.data(synthetic.estimates(), NONE, k=8, arms=ARMS)
     ax = pass_surface.plot(frame).axes[0]
     apart = (frame["band_t_low"] > 0) | (frame["band_t_high"] < 0)
     hatched = [patch for patch in ax.patches if isinstance(patch, Rectangle) and patch.get_hatch()]
@@ -20,7 +21,9 @@ def test_cells_are_hatched_where_the_band_covers_zero():
 
 
 def test_zero_has_the_middle_colour_in_all_panels():
-    frame = pass_surface.data(synthetic.estimates(arms=("gigpo", "grpo"), seeds=1), NONE, k=8)
+    frame = pass_surface.data(
+        synthetic.estimates(arms=("gigpo", "grpo"), seeds=1), NONE, k=8, arms=ARMS
+    )
     meshes = [
         child
         for ax in pass_surface.plot(frame).axes
@@ -35,9 +38,8 @@ def test_zero_has_the_middle_colour_in_all_panels():
 
 
 def test_an_arm_that_was_not_run_everywhere_leaves_no_empty_map():
-    frame = pass_surface.data(
-        synthetic.estimates(envs=("lake", "sql"), arms=("gigpo", "grpo"), seeds=1), NONE, k=8
-    )
+    estimates = synthetic.estimates(envs=("lake", "sql"), arms=("gigpo", "grpo"), seeds=1)
+    frame = pass_surface.data(estimates, NONE, k=8, arms=("grpo", "gigpo"))
     frame = frame.loc[(frame["env"] == "lake") | (frame["policy"] == "grpo")]
     titles = [ax.get_title("left").split() for ax in pass_surface.plot(frame).axes[:-1]]
     assert [(title[0], title[-1]) for title in titles] == [
@@ -45,3 +47,12 @@ def test_an_arm_that_was_not_run_everywhere_leaves_no_empty_map():
         ("lake", "gigpo"),
         ("sql", "grpo"),
     ]
+
+
+def test_every_map_of_four_stands_beside_one_scale():
+    frame = pass_surface.data(
+        synthetic.estimates(arms=synthetic.FOUR), NONE, k=8, arms=synthetic.FOUR
+    )
+    *maps, scale = pass_surface.plot(frame).axes
+    assert [ax.get_title("left").split(" · ")[-1] for ax in maps] == list(synthetic.FOUR)
+    assert scale.get_ylabel() == "lead over base"

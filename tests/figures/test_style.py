@@ -1,6 +1,7 @@
 import os
 import subprocess
 import sys
+from collections.abc import Sequence
 
 import pandas as pd
 import pytest
@@ -8,11 +9,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from matplotlib.figure import Figure
 
-from turnscope.figures import _style
+from turnscope.figures import _captions, _style
 
 
-def frame_of(*policies: str) -> pd.DataFrame:
-    return pd.DataFrame({"policy": policies})
+def frame_of(*policies: str, arms: Sequence[str] = ()) -> pd.DataFrame:
+    return _style.placed(pd.DataFrame({"policy": policies}), arms)
 
 
 def test_a_known_arm_keeps_its_colour_in_any_company():
@@ -28,13 +29,37 @@ def test_a_new_arm_takes_a_colour_that_nothing_else_has():
     assert len(set(colours)) == 6
 
 
-@given(st.sets(st.sampled_from([*_style.HUES, "mine", "yours", "theirs"]), min_size=1))
-def test_up_to_nine_arms_differ_in_colour_and_marker(arms):
-    looks = _style.looks(frame_of(*arms))
-    assert set(arms) <= set(looks)
-    if len(arms) <= 9:
-        assert len({looks[arm].colour for arm in arms}) == len(arms)
-        assert len({looks[arm].marker for arm in arms}) == len(arms)
+def test_an_arm_looks_the_same_in_a_figure_that_shows_fewer_arms():
+    arms = ("mine", "grpo", "yours", "tight_50")
+    whole = _style.looks(frame_of("base", *arms, "yours-s0", arms=arms))
+    few = _style.looks(frame_of("yours", arms=arms))
+    assert few["yours"] == whole["yours"] == whole["yours-s0"]
+
+
+@given(st.permutations([*_style.HUES, "mine", "yours", "theirs"]))
+def test_up_to_fifteen_arms_differ_in_colour_and_marker(order):
+    arms = order[:15]
+    looks = _style.looks(frame_of(*arms, arms=arms))
+    assert len({looks[arm].colour for arm in arms}) == len(arms)
+    assert len({looks[arm].marker for arm in arms}) == len(arms)
+
+
+def test_arms_are_in_the_order_of_the_study():
+    frame = frame_of("new", "gigpo-s1", "base", "zeta", "grpo", "bound", arms=("zeta", "grpo"))
+    assert frame["place"].tolist() == [4, 3, 0, 1, 2, 0]
+    assert _style.arms_of(frame) == ["zeta", "grpo", "gigpo", "new"]
+
+
+def test_no_more_than_four_arms_are_legible():
+    frame = frame_of("base", "bound", *"abcdef", "a-s0", "e-s0")
+    assert _style.legible(frame)["policy"].tolist() == ["base", "bound", *"abcd", "a-s0"]
+    assert _captions.left_out(frame) == " Not shown: e, f; see budget_auc."
+    assert _captions.left_out(frame_of(*"abcd")) == ""
+
+
+def test_what_was_not_run_is_named():
+    assert _captions.not_run(["a", "b", "c"], frame_of("base", "b-s0")) == " Not run here: a, c."
+    assert _captions.not_run(["b"], frame_of("b")) == ""
 
 
 def test_seeds_are_told_from_arms():
@@ -64,10 +89,10 @@ def test_panels_are_laid_out_a_row_for_each_model(pairs, expected):
 
 
 def test_numbers_are_written_with_their_noun():
-    assert _style.counted([3, 3], "training seed") == "3 training seeds"
-    assert _style.counted([1], "training seed") == "1 training seed"
-    assert _style.counted([500, 120, 500], "test task") == "120 to 500 test tasks"
-    assert _style.counted([], "episode") == "an unknown number of episodes"
+    assert _captions.counted([3, 3], "training seed") == "3 training seeds"
+    assert _captions.counted([1], "training seed") == "1 training seed"
+    assert _captions.counted([500, 120, 500], "test task") == "120 to 500 test tasks"
+    assert _captions.counted([], "episode") == "an unknown number of episodes"
 
 
 def test_an_unknown_kind_of_file_is_refused_before_anything_is_written(tmp_path):
@@ -92,7 +117,7 @@ import sys
 from pathlib import Path
 import pandas as pd
 from matplotlib.figure import Figure
-from turnscope.figures import _style
+from turnscope.figures import _captions, _style
 
 @_style.styled
 def plot(frame):

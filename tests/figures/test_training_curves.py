@@ -1,33 +1,73 @@
-import pandas as pd
+import numpy as np
 import pytest
+from matplotlib.patches import Rectangle
 
-from turnscope.figures import training_curves
+from tests.figures import synthetic
+from turnscope.figures import _style, training_curves
 
-NONE = pd.DataFrame()
-
-
-def rows(*values: tuple[str, int, str, float | None]) -> pd.DataFrame:
-    frame = pd.DataFrame(values, columns=["policy", "step", "name", "value"])
-    return frame.assign(env="lake", model="nano")
+NONE = synthetic.training(seeds=1, steps=1)
+ARMS = ("grpo", "gigpo")
 
 
-def test_means_are_over_the_seeds_that_have_a_value():
-    training = rows(
-        ("grpo-s0", 1, "reward", 0.2),
-        ("grpo-s1", 1, "reward", 0.6),
-        ("grpo-s0", 2, "reward", 0.5),
-        ("grpo-s1", 2, "reward", None),
-        ("grpo-s0", 1, "loss", 3.0),
-    )
-    frame = training_curves.data(NONE, training, k=8)
-    means = frame[frame["policy"] == "grpo"].set_index("step")
-    assert means["value"].to_dict() == {1: pytest.approx(0.4), 2: 0.5}
-    assert means["seeds"].to_dict() == {1: 2, 2: 1}
-    assert set(frame["name"]) == {"reward"}
-    assert len(frame) == 5
+def drawn(estimates=None):
+    rows = synthetic.estimates(arms=ARMS) if estimates is None else estimates
+    return training_curves.data(rows, NONE, k=8, arms=ARMS)
 
 
-def test_what_was_not_measured_has_no_panel():
-    training = rows(("grpo-s0", 1, "reward", 0.2), ("grpo-s0", 1, "entropy", 1.2))
-    figure = training_curves.plot(training_curves.data(NONE, training, k=8))
-    assert [ax.get_title("left") for ax in figure.axes] == ["reward", "entropy (nats)"]
+def row(frame, metric, policy="gigpo"):
+    return frame[(frame["metric"] == metric) & (frame["policy"] == policy)]
+
+
+def test_changes_are_those_of_the_last_step_and_of_arms():
+    frame = drawn()
+    changes = frame[frame["metric"].isin([*training_curves.CHANGES, *training_curves.PARTS])]
+    assert set(changes["step"]) == {60}
+    assert set(changes["policy"]) == set(ARMS)
+    assert row(frame, "r_multi")["step"].tolist() == [0, 20, 40, 60]
+
+
+def test_curves_and_bars_are_the_estimates():
+    frame = drawn()
+    axes = training_curves.plot(frame).axes
+    assert [ax.get_title("left") for ax in axes[:3]] == list(training_curves.LEVELS.values())
+    for ax, metric in zip(axes, training_curves.LEVELS, strict=False):
+        expected = row(frame, metric)["value"].tolist()
+        assert any(np.asarray(line.get_ydata()).tolist() == expected for line in ax.lines)
+    widths = [bar.get_width() for bar in axes[3].patches if isinstance(bar, Rectangle)]
+    assert widths == [
+        row(frame, metric, arm)["value"].item() for metric in training_curves.PARTS for arm in ARMS
+    ]
+    marks = {
+        float(np.asarray(line.get_xdata())[0])
+        for line in axes[4].lines
+        if line.get_marker() in ("o", "D")
+    }
+    assert marks == {
+        row(frame, metric, arm)["value"].item()
+        for metric in training_curves.CHANGES
+        for arm in ARMS
+    }
+
+
+def test_without_step_quality_there_is_the_multi_turn_reward_alone():
+    estimates = synthetic.estimates(arms=ARMS)
+    frame = drawn(estimates[~estimates["metric"].str.startswith("r_single")])
+    titles = [ax.get_title("left") for ax in training_curves.plot(frame).axes]
+    assert titles == ["R_multi", "change since step 0"]
+    assert "split" not in training_curves.caption(frame)
+
+
+def test_all_arms_have_their_changes_though_four_have_curves():
+    arms = synthetic.FIFTEEN
+    estimates = synthetic.estimates(arms=arms, seeds=2)
+    frame = training_curves.data(estimates, NONE, k=8, arms=arms)
+    figure = training_curves.plot(frame)
+    thick = [line for line in figure.axes[0].lines if line.get_linewidth() > 1]
+    assert len(thick) == _style.LEGIBLE
+    assert [text.get_text() for text in figure.axes[3].get_yticklabels()] == list(arms)
+    assert "see the lower panels" in training_curves.caption(frame)
+
+
+def test_a_study_without_evaluations_on_the_way_is_refused():
+    with pytest.raises(ValueError, match="r_multi"):
+        drawn(synthetic.estimates(arms=ARMS).iloc[:0])

@@ -59,6 +59,40 @@ def episodes(
     return pd.DataFrame(records).astype({"success": "boolean"})
 
 
+def progress(
+    policy: str,
+    step: int,
+    task: str,
+    played: Sequence[tuple[Sequence[float | None], bool | None]] = (),
+    probed: Mapping[int, Sequence[float]] | None = None,
+    budget: int = 4,
+) -> pd.DataFrame:
+    """Write what a policy did at one task in one evaluation.
+
+    Args:
+        policy: Whose.
+        step: Optimiser step.
+        task: Where.
+        played: Of each episode, the quality of every action, and whether it was solved.
+        probed: By number of a probe state, the qualities of the actions in it.
+        budget: T, turns.
+    """
+    records: list[dict[str, Any]] = [
+        {"source": "policy", "place": place, "turn": turn, "quality": quality, "success": solved}
+        for place, (qualities, solved) in enumerate(played)
+        for turn, quality in enumerate(qualities)
+    ]
+    records += [
+        {"source": "probe", "place": place, "turn": 1, "quality": quality, "success": None}
+        for place, qualities in (probed or {}).items()
+        for quality in qualities
+    ]
+    who = {"env": "lake", "model": "nano", "policy": policy, "step": step, "task_id": task}
+    frame = pd.DataFrame(records).assign(**who)
+    frame["left"] = budget - frame["turn"]
+    return frame.astype({"success": "boolean", "quality": float})
+
+
 def cell(estimates: pd.DataFrame, metric: str, policy: str, **labels) -> dict[str, Any]:
     """Return the single row with these labels; a label of None selects nulls."""
     labels = {"against": None, **labels, "metric": metric, "policy": policy}

@@ -6,8 +6,9 @@ import pytest
 from tests.simulated import Skill, study
 from turnscope import estimators, intervals
 from turnscope.metrics import Settings
-from turnscope.metrics._outcomes import differences, read, series
+from turnscope.metrics._outcomes import read
 from turnscope.metrics._rows import banded, bootstrap, mean, p_values, pointwise
+from turnscope.metrics._series import differences, series
 
 REPLICATIONS = 200
 KS = [1, 8]

@@ -16,7 +16,7 @@ def played(outcomes, stops=()):
     frame["stop"] = stop.where(frame["success"].notna(), "error")
     for row, reason in dict(stops).items():
         frame.loc[row, "stop"] = reason
-    return frame.assign(tokens=3 * frame["turns"])
+    return frame.assign(tokens=3 * frame["turns"], invalid=frame["turns"] - 1)
 
 
 def test_shares_and_lengths_by_hand():
@@ -29,7 +29,8 @@ def test_shares_and_lengths_by_hand():
     turns = cell(found, "turns", "base", k=None, t=4)
     assert turns["value"] == pytest.approx(((1 + 3 + 4) / 3 + 4) / 2)
     assert cell(found, "tokens", "base", k=None, t=4)["value"] == 3 * turns["value"]
-    assert parquet.conform(found, "estimates").num_rows == len(found) == 7
+    assert cell(found, "invalid", "base", k=None, t=4)["value"] == turns["value"] - 1
+    assert parquet.conform(found, "estimates").num_rows == len(found) == 8
 
 
 def test_a_task_at_which_the_environment_always_failed_is_missed():

@@ -1,19 +1,46 @@
+import pandas as pd
 import pytest
 
-from tests.simulated import study
+from tests.simulated import progress, study
 from turnscope import registry, schemas, tables
-from turnscope.metrics import EPISODES, TASKS, Settings
+from turnscope.metrics import COLUMNS, TASKS, Settings
 
-SETTINGS = Settings(ks=[1, 4], k=4, shares=[0.3, 1.0], draws=100, seed=1)
+SETTINGS = Settings(ks=[1, 4], k=4, shares=[0.3, 1.0], draws=100, seed=1, reference="grpo")
+
+
+@pytest.fixture(scope="module")
+def frames():
+    test_tasks, episodes = study(
+        1, tasks=20, episodes=8, resampled=[6], resampled_tasks=10, told=[5, 20]
+    )
+    arms = [episodes]
+    for policy in ("grpo-s0", "grpo-s1"):
+        copied = episodes.loc[episodes["policy"] == policy]
+        arms.append(copied.assign(policy=policy.replace("grpo", "other")))
+    return {
+        "tasks": test_tasks,
+        "episodes": pd.concat(arms, ignore_index=True),
+        "progress": progress(1, test_tasks),
+    }
 
 
 @pytest.mark.parametrize("name", registry.names("metrics"))
-def test_the_declared_columns_are_enough(name):
-    assert set(TASKS) <= set(schemas.TASKS.names)
-    assert set(EPISODES) <= set(schemas.EPISODES.names)
-    tasks, episodes = study(1, tasks=20, episodes=8, resampled=[6], resampled_tasks=10)
-    estimate = registry.load("metrics", name).estimate
-    found = estimate(tasks[TASKS], episodes[EPISODES], SETTINGS)
+def test_the_declared_columns_are_enough(name, frames):
+    metric = registry.load("metrics", name)
+    source = getattr(metric, "SOURCE", "episodes")
+    tasks, rows = frames["tasks"], frames[source]
+    found = metric.estimate(tasks[TASKS], rows[COLUMNS[source]], SETTINGS)
     assert len(found)
-    assert found.equals(estimate(tasks, episodes, SETTINGS))
+    assert found.equals(metric.estimate(tasks, rows, SETTINGS))
     assert tables.conform(found, "estimates").num_rows == len(found)
+
+
+@pytest.mark.parametrize("table", COLUMNS)
+def test_declared_columns_are_those_of_the_table(table):
+    assert set(TASKS) <= set(schemas.TASKS.names)
+    assert set(COLUMNS[table]) <= set(schemas.TABLES[table].names)
+
+
+def test_made_up_frames_are_those_of_the_tables(frames):
+    for table, frame in frames.items():
+        assert tables.conform(frame, table).num_rows == len(frame)

@@ -8,7 +8,8 @@ from tests.metrics.by_hand import ERROR, SETTINGS, episodes, tasks
 from tests.simulated import study
 from turnscope import estimators, tables
 from turnscope.metrics import Settings
-from turnscope.metrics._outcomes import arms, bound, differences, read, resampling_plan, series
+from turnscope.metrics._outcomes import read, resampling_plan
+from turnscope.metrics._series import arms, bound, differences, series
 
 TWO = {"base": {"a": [1, 3, None], "b": [None, None, 4]}}
 

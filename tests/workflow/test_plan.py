@@ -12,6 +12,7 @@ from turnscope import registry
 
 pytestmark = pytest.mark.slow
 FIGURES = registry.names("figures")
+ARMS = ["grpo", "gigpo", "oracle_process", "budget_mix"]
 
 
 @pytest.fixture(scope="module")
@@ -29,18 +30,27 @@ def test_the_study_is_played_trained_and_drawn(everything):
     assert {
         "Make the tasks of frozen_lake",
         "Make the base policy of nano in frozen_lake",
-        "Train grpo, seed 0, from nano in frozen_lake",
-        "Train grpo, seed 1, from nano in frozen_lake",
+        f"Choose the probe states {nano}",
         f"Play base {nano}, blind-T8",
         f"Play base {nano}, blind-T4",
-        f"Play grpo-s0 {nano}, blind-T8",
         f"Play grpo-s0 {nano}, blind-T4",
-        f"Play grpo-s1 {nano}, blind-T8",
+        f"Play base {nano}, told-T8",
+        f"Play base {nano}, told-T4",
         f"Estimate pass_at_kt {nano}",
         "Judge the claims",
         "Write the report",
     } <= set(everything)
     assert {f"Draw {figure}" for figure in FIGURES} <= set(everything)
+    assert {f"Tabulate {name}" for name in registry.names("summaries")} <= set(everything)
+    for arm in ARMS:
+        assert {
+            f"Train {arm}, seed 0, from nano in frozen_lake",
+            f"Train {arm}, seed 1, from nano in frozen_lake",
+            f"Play {arm}-s0 {nano}, blind-T8",
+            f"Play {arm}-s1 {nano}, blind-T8",
+        } <= set(everything)
+    assert f"Play grpo-s0 {nano}, told-T8" not in everything
+    assert f"Play gigpo-s0 {nano}, blind-T4" not in everything
 
 
 def test_no_plan_names_a_job_twice(everything):
@@ -55,9 +65,70 @@ def test_every_figure_is_a_target_by_its_name(repo, figure):
 
 def test_a_study_of_base_policies_needs_no_training(repo):
     jobs = planned(repo, "results/estimates/frozen_lake/nano/pass_at_kt.parquet")
-    assert len([job for job in jobs if job.startswith("Train ")]) == 2
+    assert len([job for job in jobs if job.startswith("Train ")]) == 2 * len(ARMS)
     jobs = planned(repo, "results/episodes/frozen_lake/nano/base/blind-T8/episodes.parquet")
     assert not [job for job in jobs if job.startswith("Train ")]
+
+
+def overlaid(repo, to, **changes):
+    """Write a variant of the test study; sections that are given replace those it has."""
+    path = to / "overlay.yaml"
+    path.write_text(
+        yaml.safe_dump(yaml.safe_load((repo / "config/test.yaml").read_text()) | changes)
+    )
+    return str(path)
+
+
+def test_an_arm_that_sees_the_turns_left_is_also_played_so(repo, tmp_path):
+    study = overlaid(
+        repo,
+        tmp_path,
+        study={"arms": ["gigpo", "grpo", "budget_mix_told"]},
+        sampling={"episodes": 8, "batch": 256, "told": {"shares": [0.5, 1.0], "episodes": 8}},
+    )
+    told = [job.split()[1] for job in planned(repo, "all", study=study) if "told-T" in job]
+    policies = ["base", "budget_mix_told-s0", "budget_mix_told-s1", "grpo-s0", "grpo-s1"]
+    assert sorted(set(told)) == policies
+    assert len(told) == 2 * len(policies)
+
+
+def test_budgets_that_several_shares_round_up_to_are_played_once(repo, tmp_path):
+    shares = {"shares": [0.3, 0.35, 1.0], "episodes": 8}  # of 8 turns: 3, 3 and 8
+    study = overlaid(repo, tmp_path, sampling={"episodes": 8, "batch": 256, "told": shares})
+    jobs = planned(repo, "all", study=study)
+    told = [job for job in jobs if job.startswith("Play base") and "told" in job]
+    assert [job.split()[-1] for job in told] == ["told-T3", "told-T8"]
+
+
+def test_an_arm_with_the_tokens_of_another_waits_for_it(repo):
+    target = "results/policies/frozen_lake/nano/grpo_matched-s1/training.parquet"
+    assert planned(repo, target) == [
+        "Choose the probe states of nano in frozen_lake",
+        "Make the base policy of nano in frozen_lake",
+        "Make the tasks of frozen_lake",
+        "Train budget_mix, seed 1, from nano in frozen_lake",
+        "Train grpo_matched, seed 1, from nano in frozen_lake",
+    ]
+
+
+def test_without_evaluation_on_the_way_nothing_is_probed(repo, tmp_path):
+    training = yaml.safe_load((repo / "config/test.yaml").read_text())["training"]
+    study = overlaid(
+        repo,
+        tmp_path,
+        training=training | {"progress": None},
+        study={"metrics": ["pass_at_kt"]},
+        figures=["pass_at_k"],
+        summaries=[],
+    )
+    jobs = planned(repo, "all", study=study)
+    assert "Train grpo, seed 0, from nano in frozen_lake" in jobs
+    assert not [job for job in jobs if job.startswith("Choose")]
+    done = snakemake(repo, "--dry-run", "-p", "all", study=study)
+    (line, *_) = [line for line in done.stdout.splitlines() if "stages.train" in line]
+    words = shlex.split(line)
+    assert json.loads(words[words.index("--spec") + 1])["progress"] is None
+    assert "states=" in words
 
 
 @pytest.mark.parametrize(
@@ -148,7 +219,7 @@ def test_jobs_that_ask_for_no_gpu_see_none_and_threads_are_those_of_the_rule(rep
 
 @pytest.mark.parametrize(
     ("condition", "tasks", "episodes"),
-    [("blind-T8", None, 12), ("blind-T4", 20, 8), ("told-T8", None, 12), ("told-T4", None, 12)],
+    [("blind-T8", None, 12), ("blind-T4", 20, 8), ("told-T8", None, 10), ("told-T4", None, 10)],
 )
 def test_only_blind_episodes_under_smaller_budgets_are_few(
     repo, tmp_path, condition, tasks, episodes
@@ -156,6 +227,7 @@ def test_only_blind_episodes_under_smaller_budgets_are_few(
     target = f"results/episodes/frozen_lake/nano/base/{condition}/episodes.parquet"
     study = yaml.safe_load((repo / "config/test.yaml").read_text())
     study["sampling"]["episodes"] = 12
+    study["sampling"]["told"]["episodes"] = 10
     overlay = tmp_path / "more.yaml"
     overlay.write_text(yaml.safe_dump(study))
     done = snakemake(repo, "--dry-run", "-p", target, study=str(overlay))

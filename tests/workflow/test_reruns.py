@@ -16,7 +16,7 @@ import yaml
 
 from tests.test_config import merged
 from tests.workflow.running import ROOT, clone, planned, snakemake
-from turnscope import registry
+from turnscope import registry, tables
 
 pytestmark = pytest.mark.slow
 
@@ -89,6 +89,12 @@ def test_every_figure_was_made(repo):
             assert (repo / "results" / "figures" / f"{figure}.{suffix}").stat().st_size > 0
 
 
+def test_every_summary_was_made(repo):
+    for summary in registry.names("summaries"):
+        for suffix in ("csv", "provenance.json", "run.json"):
+            assert (repo / "results" / "summaries" / f"{summary}.{suffix}").stat().st_size > 0
+
+
 @pytest.mark.parametrize(
     ("lost", "job"),
     [
@@ -96,7 +102,10 @@ def test_every_figure_was_made(repo):
         ("estimates/frozen_lake/nano/crossover.parquet", "Estimate crossover of"),
         ("episodes/frozen_lake/nano/base/blind-T8/turns.parquet", "Play base of"),
         ("policies/frozen_lake/nano/grpo-s0/model.safetensors", "Train grpo, seed 0,"),
+        ("policies/frozen_lake/nano/gigpo-s1/progress.parquet", "Train gigpo, seed 1,"),
         ("policies/frozen_lake/nano/base/model.safetensors", "Make the base policy of"),
+        ("probes/frozen_lake/nano/states.parquet", "Choose the probe states of"),
+        ("summaries/conduct.csv", "Tabulate conduct"),
     ],
 )
 def test_a_lost_artifact_is_made_again(repo, lost, job):
@@ -123,7 +132,7 @@ def test_an_edit_of_a_metric_estimates_it_and_what_draws_it(repo):
     assert "Draw training_curves" not in jobs
 
 
-@pytest.mark.parametrize("module", ["types", "rollout", "training", "figures/pass_at_k"])
+@pytest.mark.parametrize("module", ["types", "rollout", "training/__init__", "figures/pass_at_k"])
 def test_an_edit_of_words_runs_nothing(repo, module):
     path = repo / f"src/turnscope/{module}.py"
     with added(path, "\n# An afterthought.\n"), edited(path, '"""\n\n', ' More words."""\n\n'):
@@ -137,20 +146,96 @@ def test_an_edit_of_the_environment_runs_everything(repo):
     assert "Write the report" in jobs
 
 
-def test_a_learning_rate_trains_its_arm_again(repo, tmp_path):
+@pytest.mark.parametrize(
+    ("arm", "section"),
+    [
+        ("grpo", {"training": {"learning_rate": 0.0123}}),
+        ("grpo", {"options": {"scale": "none"}}),
+        ("oracle_process", {"options": {"weight": 0.5}}),
+        ("budget_mix", {"options": {"interval": 0.5}}),
+    ],
+)
+def test_an_option_of_an_arm_runs_that_arm_and_what_depends_on_it(repo, tmp_path, arm, section):
     study = yaml.safe_load((repo / "config/test.yaml").read_text())
-    study["arms"] = {"grpo": {"training": {"learning_rate": 0.0123}}}
-    overlay = tmp_path / "faster.yaml"
+    study["arms"] = {arm: section}
+    overlay = tmp_path / "changed.yaml"
     overlay.write_text(yaml.safe_dump(study))
     jobs = planned(repo, "all", study=str(overlay))
     assert [job for job in jobs if job.startswith("Train")] == [
-        "Train grpo, seed 0, from nano in frozen_lake",
-        "Train grpo, seed 1, from nano in frozen_lake",
+        f"Train {arm}, seed 0, from nano in frozen_lake",
+        f"Train {arm}, seed 1, from nano in frozen_lake",
     ]
     played = {job.split()[1] for job in jobs if job.startswith("Play")}
-    assert played == {"grpo-s0", "grpo-s1"}
-    assert not [job for job in jobs if job.startswith("Make")]
-    assert "Draw pass_at_k" in jobs
+    assert played == {f"{arm}-s0", f"{arm}-s1"}
+    kinds = {job.split()[0] for job in jobs} - {"Train", "Play"}
+    assert kinds == {"Estimate", "Draw", "Tabulate", "Judge", "Write"}
+
+
+ARM = '''\
+"""GRPO under a short budget until half of the steps are done."""
+
+from functools import partial
+
+from turnscope import budgets
+from turnscope.advantages import group_relative
+from turnscope.algorithms._arm import Algorithm, Moment, outcome
+
+
+def make(*, share: float = 0.5) -> Algorithm:
+    """Make the arm.
+
+    Args:
+        share: Part of T_max that the short budget is, rounded up to turns.
+    """
+    return Algorithm(
+        turns=partial(_turns, share=share),
+        rewards=outcome,
+        credit=partial(group_relative, scale="group"),
+    )
+
+
+def _turns(moment: Moment, share: float) -> int:
+    early = 2 * moment.step < moment.steps
+    return budgets.budget(share, moment.turns) if early else moment.turns
+'''
+
+
+def test_a_new_arm_is_a_short_file_and_a_line_of_the_config(repo, tmp_path):
+    made = copied(repo, tmp_path)
+    assert ARM.count("\n") <= 30
+    (made / "src/turnscope/algorithms/short_first.py").write_text(ARM)
+    before = (made / "config.yaml").read_text().splitlines()
+    after = [line.replace("arms: [grpo,", "arms: [grpo, short_first,") for line in before]
+    assert sum(old != new for old, new in zip(before, after, strict=True)) == 1
+    (made / "config.yaml").write_text("\n".join(after) + "\n")
+    trained = [job for job in planned(made, "all") if job.startswith("Train")]
+    assert trained == [
+        f"Train short_first, seed {seed}, from nano in frozen_lake" for seed in (0, 1)
+    ]
+    done = snakemake(made, "pass_at_t")
+    assert done.returncode == 0, done.stdout
+    assert "short_first" in (made / "results/figures/pass_at_t.csv").read_text()
+    curves = tables.read(
+        made / "results/policies/frozen_lake/nano/short_first-s0/training.parquet", "training"
+    )
+    budget = curves.loc[curves["name"] == "budget"].sort_values("step")["value"]
+    assert budget.tolist() == [4, 4, 8, 8]
+
+
+def test_an_arm_stops_once_it_has_sampled_the_tokens_of_another(repo, tmp_path):
+    made = copied(repo, tmp_path)
+    folder = made / "results/policies/frozen_lake/nano"
+    done = snakemake(made, "results/policies/frozen_lake/nano/grpo_matched-s0/training.parquet")
+    assert done.returncode == 0, done.stdout
+    ours, theirs = (
+        tables.read(folder / policy / "training.parquet", "training")
+        .query("name == 'tokens_total'")
+        .sort_values("step")["value"]
+        .tolist()
+        for policy in ("grpo_matched-s0", "budget_mix-s0")
+    )
+    assert ours[-1] >= theirs[-1]
+    assert all(tokens < theirs[-1] for tokens in ours[:-1])
 
 
 def test_an_option_of_the_metrics_trains_nothing(repo, tmp_path):
@@ -159,7 +244,7 @@ def test_an_option_of_the_metrics_trains_nothing(repo, tmp_path):
     overlay = tmp_path / "draws.yaml"
     overlay.write_text(yaml.safe_dump(study))
     jobs = planned(repo, "all", study=str(overlay))
-    assert {job.split()[0] for job in jobs} == {"Estimate", "Draw", "Judge", "Write"}
+    assert {job.split()[0] for job in jobs} == {"Estimate", "Draw", "Tabulate", "Judge", "Write"}
 
 
 def test_a_pin_runs_what_computes_with_it_and_a_tool_runs_nothing(repo):

@@ -10,7 +10,7 @@ if set("{}") & set(str(ROOT)):
 sys.path.insert(0, str(ROOT / "src"))
 
 from turnscope import config as studies
-from turnscope import provenance, registry
+from turnscope import budgets, provenance, registry
 
 schema = yaml.safe_load((ROOT / "workflow/schemas/config.schema.yaml").read_text())
 try:
@@ -41,6 +41,7 @@ wildcard_constraints:
     condition="(blind|told)-T[0-9]+",
     metric="[a-z][a-z0-9_]*",
     figure="[a-z][a-z0-9_]*",
+    summary="[a-z][a-z0-9_]*",
 
 
 def stage(name, inputs, outputs):
@@ -93,9 +94,14 @@ def seeds_of(arm):
     return [f"{arm}-s{seed}" for seed in config["training"]["seeds"]]
 
 
+def learned():
+    """Name the policies of the study that are trained."""
+    return [policy for arm in study["arms"] for policy in seeds_of(arm)]
+
+
 def policies():
     """Name all policies of the study."""
-    return ["base", *(policy for arm in study["arms"] for policy in seeds_of(arm))]
+    return ["base", *learned()]
 
 
 def gpus(wildcards):
@@ -103,22 +109,52 @@ def gpus(wildcards):
     return 0 if "build" in config["models"][wildcards.model] else 1
 
 
-def episodes_of(wildcards):
-    """List all episodes of one environment and model."""
-    return conditions(wildcards.env, wildcards.model)
-
-
-def conditions(env, model, table="episodes"):
-    """List all episodes (or turns) of one environment and model, first those under T_max."""
-    under = {policy: [turns_of(env)] for policy in policies()}
+def conditions(env, model, table):
+    """List all episodes or turns of one environment and model, first the blind ones under T_max."""
+    most = turns_of(env)
+    under = {policy: [f"blind-T{most}"] for policy in policies()}
     if "truncation" in study["metrics"]:
-        for policy in ["base", *(seeds_of(arm)[0] for arm in study["arms"])]:
-            under[policy] += config["metrics"]["truncation"]["turns"]
+        for policy in policies()[:2]:  # what is tested is the rollout, not the arms
+            under[policy] += [
+                f"blind-T{turns}" for turns in config["metrics"]["truncation"]["turns"]
+            ]
+    if "awareness" in study["metrics"]:
+        told = config["sampling"]["told"]
+        names = [*told["policies"], *(arm for arm in study["arms"] if studies.told(config, arm))]
+        for name in dict.fromkeys(names):
+            for policy in ["base"] if name == "base" else seeds_of(name):
+                grid = dict.fromkeys(budgets.grid(told["shares"], most))
+                under[policy] += [f"told-T{turns}" for turns in grid]
     return [
-        f"results/episodes/{env}/{model}/{policy}/blind-T{turns}/{table}.parquet"
-        for policy, budgets in under.items()
-        for turns in budgets
+        f"results/episodes/{env}/{model}/{policy}/{condition}/{table}.parquet"
+        for policy, named in under.items()
+        for condition in named
     ]
+
+
+def rows_of(wildcards):
+    """List what a metric is made from, in one environment and with one model."""
+    env, model = wildcards.env, wildcards.model
+    source = studies.declared("metrics", wildcards.metric, "SOURCE", "episodes")
+    if source == "episodes":
+        return conditions(env, model, "episodes")
+    return [f"results/policies/{env}/{model}/{policy}/{source}.parquet" for policy in learned()]
+
+
+def states_of(wildcards):
+    """Name the states in which actions are probed during training, if any are."""
+    if config["training"]["progress"] is None:
+        return []
+    return f"results/probes/{wildcards.env}/{wildcards.model}/states.parquet"
+
+
+def match_of(wildcards):
+    """Name the curves of the policy whose tokens an arm is given, if it is given any."""
+    other = config["arms"][wildcards.arm].get("tokens_of")
+    if other is None:
+        return []
+    folder = f"results/policies/{wildcards.env}/{wildcards.model}"
+    return f"{folder}/{other}-s{wildcards.seed}/training.parquet"
 
 
 def estimates_of(*metrics):
@@ -131,6 +167,11 @@ def estimates_of(*metrics):
     )
 
 
+def tabulated():
+    """List all summaries."""
+    return expand("results/summaries/{summary}.csv", summary=config["summaries"])
+
+
 def drawn():
     """List all files of all figures."""
     return expand(
@@ -141,12 +182,27 @@ def drawn():
 
 
 def trained():
-    """List the weights of all policies."""
+    """List the weights of all policies, and what was measured on the way to them."""
+    made = [f"{policy}/model.safetensors" for policy in policies()]
+    made += [
+        f"{policy}/{table}.parquet" for policy in learned() for table in ("training", "progress")
+    ]
     return expand(
-        "results/policies/{env}/{model}/{policy}/model.safetensors",
+        "results/policies/{env}/{model}/{file}",
         env=study["environments"],
         model=study["models"],
-        policy=policies(),
+        file=made,
+    )
+
+
+def probed():
+    """List the states in which actions are probed during training, if any are."""
+    if config["training"]["progress"] is None:
+        return []
+    return expand(
+        "results/probes/{env}/{model}/states.parquet",
+        env=study["environments"],
+        model=study["models"],
     )
 
 
@@ -161,19 +217,25 @@ def played():
     ]
 
 
-def figure_estimates(wildcards):
-    """List the estimates that a figure says it draws."""
-    sources = studies.declared("figures", wildcards.figure, "SOURCES")
-    return estimates_of(*(source for source in sources if source != "training"))
+def sources_of(wildcards):
+    """List what a figure or a summary says it is made from."""
+    if figure := wildcards.get("figure"):
+        return studies.declared("figures", figure, "SOURCES")
+    return studies.declared("summaries", wildcards.summary, "SOURCES")
 
 
-def figure_training(wildcards):
-    """List the training curves, if the figure says it draws them."""
-    if "training" not in studies.declared("figures", wildcards.figure, "SOURCES"):
+def shown_estimates(wildcards):
+    """List the estimates that a figure or a summary says it shows."""
+    return estimates_of(*(name for name in sources_of(wildcards) if name != "training"))
+
+
+def shown_training(wildcards):
+    """List the training curves, if a figure or a summary says it shows them."""
+    if "training" not in sources_of(wildcards):
         return []
     return expand(
         "results/policies/{env}/{model}/{policy}/training.parquet",
         env=study["environments"],
         model=study["models"],
-        policy=[policy for policy in policies() if policy != "base"],
+        policy=learned(),
     )

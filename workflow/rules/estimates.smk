@@ -1,7 +1,7 @@
 rule estimate:
     input:
         tasks="results/tasks/{env}/tasks.parquet",
-        episodes=episodes_of,
+        rows=rows_of,
     output:
         estimates="results/estimates/{env}/{model}/{metric}.parquet",
         provenance="results/estimates/{env}/{model}/{metric}.provenance.json",
@@ -22,7 +22,7 @@ rule estimate:
     message:
         "Estimate {wildcards.metric} of {wildcards.model} in {wildcards.env}"
     shell:
-        stage("estimate", ["tasks", "episodes"], ["estimates", "provenance"])
+        stage("estimate", ["tasks", "rows"], ["estimates", "provenance"])
 
 
 rule claims:

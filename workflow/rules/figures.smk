@@ -1,7 +1,7 @@
 rule figure:
     input:
-        estimates=figure_estimates,
-        training=figure_training,
+        estimates=shown_estimates,
+        training=shown_training,
     output:
         pdf="results/figures/{figure}.pdf",
         svg="results/figures/{figure}.svg",
@@ -41,10 +41,38 @@ for figure in config["figures"]:
             f"{figure} is drawn"
 
 
+rule summary:
+    input:
+        estimates=shown_estimates,
+        training=shown_training,
+    output:
+        csv="results/summaries/{summary}.csv",
+        provenance="results/summaries/{summary}.provenance.json",
+    log:
+        "results/logs/summary/{summary}.log",
+    benchmark:
+        "results/benchmarks/summary/{summary}.tsv"
+    conda:
+        "../../envs/turnscope.yaml"
+    threads: 1
+    resources:
+        mem_mb=1000,
+        runtime=30,
+        gpu=0,
+    params:
+        spec=summary_spec,
+        code=code_of("stages.summary", "summaries.{summary}"),
+    message:
+        "Tabulate {wildcards.summary}"
+    shell:
+        stage("summary", ["estimates", "training"], ["csv", "provenance"])
+
+
 rule report:
     input:
         figures=expand("results/figures/{figure}.svg", figure=config["figures"]),
         data=expand("results/figures/{figure}.csv", figure=config["figures"]),
+        summaries=tabulated(),
         estimates=estimates_of(*study["metrics"]),
         claims="results/claims/claims.parquet",
     output:
@@ -63,8 +91,15 @@ rule report:
         gpu=0,
     params:
         spec=report_spec,
-        code=code_of("stages.report", *(f"figures.{name}" for name in config["figures"])),
+        code=code_of(
+            "stages.report",
+            *(f"{kind}.{name}" for kind in ("figures", "summaries") for name in config[kind]),
+        ),
     message:
         "Write the report"
     shell:
-        stage("report", ["figures", "data", "estimates", "claims"], ["report", "provenance"])
+        stage(
+            "report",
+            ["figures", "data", "summaries", "estimates", "claims"],
+            ["report", "provenance"],
+        )

@@ -48,13 +48,45 @@ rule base:
         stage("base", ["tasks"], ["weights", "provenance"])
 
 
-rule train:
+rule probes:
     input:
         tasks="results/tasks/{env}/tasks.parquet",
         policy="results/policies/{env}/{model}/base/provenance.json",
     output:
+        states="results/probes/{env}/{model}/states.parquet",
+        provenance="results/probes/{env}/{model}/provenance.json",
+    log:
+        "results/logs/probes/{env}/{model}.log",
+    benchmark:
+        "results/benchmarks/probes/{env}/{model}.tsv"
+    # All training waits for it.
+    priority: 1
+    conda:
+        "../../envs/turnscope.yaml"
+    threads: 1
+    resources:
+        mem_mb=4000,
+        runtime=60,
+        gpu=gpus,
+    params:
+        spec=probes_spec,
+        code=code_of("stages.probes", "environments.{env}", "policies.{backend}"),
+    message:
+        "Choose the probe states of {wildcards.model} in {wildcards.env}"
+    shell:
+        stage("probes", ["tasks", "policy"], ["states", "provenance"])
+
+
+rule train:
+    input:
+        tasks="results/tasks/{env}/tasks.parquet",
+        policy="results/policies/{env}/{model}/base/provenance.json",
+        states=states_of,
+        match=match_of,
+    output:
         weights="results/policies/{env}/{model}/{arm}-s{seed}/model.safetensors",
         training="results/policies/{env}/{model}/{arm}-s{seed}/training.parquet",
+        progress="results/policies/{env}/{model}/{arm}-s{seed}/progress.parquet",
         provenance="results/policies/{env}/{model}/{arm}-s{seed}/provenance.json",
     log:
         "results/logs/train/{env}/{model}/{arm}-s{seed}.log",
@@ -75,4 +107,8 @@ rule train:
     message:
         "Train {wildcards.arm}, seed {wildcards.seed}, from {wildcards.model} in {wildcards.env}"
     shell:
-        stage("train", ["tasks", "policy"], ["weights", "training", "provenance"])
+        stage(
+            "train",
+            ["tasks", "policy", "states", "match"],
+            ["weights", "training", "progress", "provenance"],
+        )

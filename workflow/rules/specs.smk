@@ -29,11 +29,30 @@ def base_spec(wildcards):
     )
 
 
+def probes_spec(wildcards):
+    """Say in which states of which tasks actions are probed while arms are trained."""
+    settings = config["environments"][wildcards.env]
+    progress = config["training"]["progress"]
+    return provenance.canonical(
+        {
+            "env": wildcards.env,
+            "model": wildcards.model,
+            "seed": config["seed"],
+            "backend": config["models"][wildcards.model]["backend"],
+            "options": settings["options"],
+            "budget": settings["budget"],
+            "progress": {key: progress[key] for key in ("tasks", "states")},
+        }
+    )
+
+
 def train_spec(wildcards):
     """Say how an arm is trained; what its section does not say is common to all arms."""
     settings = config["environments"][wildcards.env]
     arm = config["arms"][wildcards.arm]
-    common = {key: value for key, value in config["training"].items() if key != "seeds"}
+    common = dict(config["training"])
+    del common["seeds"]
+    progress = common.pop("progress")
     return provenance.canonical(
         {
             "env": wildcards.env,
@@ -46,6 +65,11 @@ def train_spec(wildcards):
             "algorithm": studies.algorithm_of(config, wildcards.arm),
             "algorithm_options": arm["options"],
             "training": {**common, **arm["training"]},
+            "progress": progress
+            and {
+                "seed": config["seed"],
+                **{key: progress[key] for key in ("tasks", "episodes", "actions")},
+            },
         }
     )
 
@@ -54,12 +78,17 @@ def sample_spec(wildcards):
     """Say which episodes are played.
 
     One blind set under T_max serves every smaller budget. Blind sets under smaller budgets exist
-    only to show that, on fewer tasks. Told sets serve one budget each, so all of them are full.
+    only to show that, on fewer tasks. Told sets serve one budget each, so all have all tasks.
     """
     told, turns = wildcards.condition.split("-T")
     settings = config["environments"][wildcards.env]
     again = config["metrics"]["truncation"]
-    full = told == "told" or int(turns) == settings["budget"]["turns"]
+    if told == "told":
+        tasks, episodes = None, config["sampling"]["told"]["episodes"]
+    elif int(turns) == settings["budget"]["turns"]:
+        tasks, episodes = None, config["sampling"]["episodes"]
+    else:
+        tasks, episodes = again["tasks"], again["episodes"]
     return provenance.canonical(
         {
             "env": wildcards.env,
@@ -69,8 +98,8 @@ def sample_spec(wildcards):
             "backend": config["models"][wildcards.model]["backend"],
             "options": settings["options"],
             "budget": {**settings["budget"], "turns": int(turns), "told": told == "told"},
-            "tasks": None if full else again["tasks"],
-            "episodes": config["sampling"]["episodes"] if full else again["episodes"],
+            "tasks": tasks,
+            "episodes": episodes,
             "batch": config["sampling"]["batch"],
             "temperature": config["sampling"]["temperature"],
         }
@@ -91,8 +120,17 @@ def estimate_spec(wildcards):
 
 
 def figure_spec(wildcards):
-    """Say which figure is drawn, and at which k where it shows one."""
-    return provenance.canonical({"figure": wildcards.figure, "k": config["metrics"]["k"]})
+    """Say which figure is drawn, of which arms, and at which k where it shows one."""
+    return provenance.canonical(
+        {"figure": wildcards.figure, "k": config["metrics"]["k"], "arms": study["arms"]}
+    )
+
+
+def summary_spec(wildcards):
+    """Say which summary is made, of which arms, and at which k where it shows one."""
+    return provenance.canonical(
+        {"summary": wildcards.summary, "k": config["metrics"]["k"], "arms": study["arms"]}
+    )
 
 
 def flat(section, prefix=""):
@@ -117,4 +155,4 @@ def report_spec(wildcards):
     for section in ("training", "sampling", "metrics"):
         facts[section.capitalize()] = flat(config[section])
     k, margin = config["metrics"]["k"], config["metrics"]["margin"]
-    return provenance.canonical({"k": k, "margin": margin, "facts": facts})
+    return provenance.canonical({"k": k, "margin": margin, "facts": facts, "arms": study["arms"]})

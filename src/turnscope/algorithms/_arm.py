@@ -6,10 +6,12 @@ from dataclasses import dataclass
 from turnscope.advantages import Float, TurnBatch
 from turnscope.types import Episode
 
+LEVELS = ("token", "turn")
+
 
 @dataclass(frozen=True, slots=True)
 class Moment:
-    """When and for what a budget is drawn; all that a schedule may depend on."""
+    """When and for what a budget is drawn; all that schedules and rewards may depend on."""
 
     seed: int
     """Training seed."""
@@ -21,6 +23,27 @@ class Moment:
     """The task instance: all episodes of a group get one budget."""
     turns: int
     """T_max of the study."""
+    min_turns: int | None = None
+    """Fewest turns in which the task can be solved; None when unknown."""
+
+
+@dataclass(frozen=True, slots=True)
+class Critic:
+    """Credit by a learned value function, see `turnscope.advantages.gae`."""
+
+    level: str
+    """One of `LEVELS`: where values are predicted, before every token or before every turn."""
+    discount: float
+    """Gamma, for each step at that level."""
+    trace: float
+    """Lambda."""
+    learning_rate: float
+    clip: float
+    """Farthest that a value may move in one batch before its loss stops falling."""
+    epochs: int
+    """Updates of the critic in each batch."""
+    warmup: int
+    """Steps in which only the critic learns."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,12 +52,15 @@ class Algorithm:
 
     turns: Callable[[Moment], int]
     """Budget schedule: turns that the episodes of a group may use, 1 <= turns <= T_max."""
-    rewards: Callable[[Episode], list[float]]
+    rewards: Callable[[Episode, Moment], list[float]]
     """Pays each turn of an episode."""
-    credit: Callable[[TurnBatch], Float]
-    """Turns payments into one advantage for each turn; see `turnscope.advantages`."""
+    credit: Callable[[TurnBatch], Float] | Critic
+    """Turns payments into one advantage for each turn, see `turnscope.advantages`; or a critic,
+    which the training loop keeps beside the policy."""
     told: bool = False
     """Whether the policy is shown the turns left."""
+    process: bool = False
+    """Whether the credit needs the step quality of every turn."""
 
 
 def full(moment: Moment) -> int:
@@ -42,6 +68,6 @@ def full(moment: Moment) -> int:
     return moment.turns
 
 
-def outcome(episode: Episode) -> list[float]:
+def outcome(episode: Episode, moment: Moment) -> list[float]:
     """Pay what the environment paid."""
     return [turn.reward for turn in episode.turns]

@@ -1,8 +1,9 @@
 """What the evaluators of claims share: whom to judge, which rows speak, and how to say it.
 
-Evaluators compute no statistics: every number is a row of table `estimates`. An arm is judged by
-the mean over its training seeds with intervals over tasks, so a verdict is about these seeds: it is
-conditional on them, and says what training anew would give only as far as they agree.
+Evaluators estimate nothing: every number is a row of table `estimates`, and all that they do to its
+p-values is Holm's correction. Where not said otherwise, an arm is judged by the mean over its
+training seeds with intervals over tasks, so a verdict is about these seeds: it is conditional on
+them, and says what training anew would give only as far as they agree.
 
 Source:
     The verdicts are those of `turnscope.claims._ledger`.
@@ -20,8 +21,12 @@ from turnscope import intervals
 from turnscope.claims._ledger import CONTRADICTED, HOLDS, INCONCLUSIVE
 
 Bools = npt.NDArray[np.bool_]
+Ints = npt.NDArray[np.int64]
 
 BASE = "base"
+REFERENCE = "grpo"
+"""Arm that others are compared with, where no other is named."""
+LEVEL = 0.05
 
 
 class Subject(NamedTuple):
@@ -38,6 +43,13 @@ def subjects(estimates: pd.DataFrame) -> list[Subject]:
     trained = estimates.loc[compared & (estimates["seeds"] > 0), ["env", "model", "policy"]]
     found = {Subject(*one) for one in trained.itertuples(index=False)}
     return sorted(one for one in found if not re.fullmatch(r".+-s\d+", one.policy))
+
+
+def reference(estimates: pd.DataFrame, env: str, model: str) -> str:
+    """Return the arm that the others of an environment and model were compared with."""
+    here = (estimates["env"] == env) & (estimates["model"] == model)
+    found = estimates.loc[here & (estimates["metric"] == "between_arms"), "against"]
+    return REFERENCE if found.empty else str(found.iloc[0])
 
 
 def largest_budget(estimates: pd.DataFrame, subject: Subject) -> int:
@@ -87,6 +99,21 @@ def sided(rows: pd.DataFrame, threshold: float = 0.0) -> str:
     if above(rows["low"], threshold).all():
         return HOLDS
     return CONTRADICTED if below(rows["high"], threshold).all() else INCONCLUSIVE
+
+
+def by_holm(rows: pd.DataFrame) -> tuple[Ints, str]:
+    """Judge a family of differences at 5%.
+
+    Args:
+        rows: Rows of table `estimates` with p-values, one for each T.
+
+    Returns:
+        1 above 0, -1 below it and 0 neither, for each row; and the adjusted p-values in words.
+    """
+    adjusted = intervals.holm(rows["p_value"].to_numpy(float))
+    side = np.sign(rows["value"].to_numpy(float)) * (adjusted < LEVEL)
+    pairs = zip(rows["t"], adjusted, strict=True)
+    return side.astype(np.int64), "; ".join(f"T={t}: p={p:.4f}" for t, p in pairs)
 
 
 def span(value: float, low: float, high: float) -> str:

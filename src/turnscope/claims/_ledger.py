@@ -138,16 +138,21 @@ CLAIMS = (
         "4.2",
         "During standard RL training R_multi rises and per-step R_single falls (DeepCoder-MT)",
         "+0.331 and -0.097",
-        "change over training of R_multi and of R_single, on-policy and on fixed probe states",
-        "R_multi above 0; R_single in both forms printed, and the probe form not above 0",
+        "change of on-policy R_single over training; those of R_multi and of R_single on fixed "
+        "probe states are printed with it",
+        "95% intervals: R_multi above 0, on-policy R_single below 0, and R_single on probe states "
+        "not above 0; contradicted if R_multi is below 0 or R_single on probe states above 0",
     ),
     Claim(
         "C6a",
         "5.1",
         "Oracle-Q process reward and GiGPO stabilise FrozenLake across budgets",
         "direction",
-        "D at k=8 against base at 25%, 50%, 75% and 100% of T_max; budget AUC against grpo",
-        "D above 0 at all four (Holm), and budget AUC above grpo's",
+        "D(8, T), paired mean difference to base, at the budget of 25%, 50%, 75% or 100% of T_max "
+        "where it is least; the budget AUC against the reference arm, grpo, is printed with it",
+        "D above 0 at all four budgets (sign flips, Holm, 5%), and the 95% interval of the "
+        "difference in budget AUC at k=8 to grpo above 0; contradicted if D is below 0 at any of "
+        "the budgets (Holm), or that interval is below 0",
     ),
     Claim(
         "C6b",
@@ -162,16 +167,19 @@ CLAIMS = (
         "5.4",
         "BudgetMix beats full-budget RL at 25%, 50% and 75% of T_max",
         "+7.5 / +5.3 / +4.0 points on average",
-        "paired difference, macro-average over environments",
-        "above 0, Holm over the budgets, over seeds (t)",
+        "difference to grpo in Pass@(8, T), paired by training seed, at the budget of 25%, 50% or "
+        "75% of T_max where it is least",
+        "in each environment above 0 at all three budgets by t tests over training seeds (two-"
+        "sided, 5%, Holm over these budgets and T_max); contradicted if below 0 at any of them",
     ),
     Claim(
         "C7b",
         "5.4",
         "BudgetMix is on a par with full-budget RL at 100% of T_max",
         "parity",
-        "paired difference",
-        "non-inferiority, margin 2 points, with the power it had",
+        "difference to grpo in Pass@(8, T_max), paired by training seed, with its 90% interval",
+        "non-inferior with a margin of 2 points: that interval (t over training seeds) is above "
+        "-0.02; contradicted if the 95% interval is below -0.02",
     ),
     Claim(
         "CA",

@@ -6,6 +6,7 @@ Nothing heavy is imported, because every Snakemake process of the study does thi
 """
 
 import ast
+import itertools
 from collections.abc import Iterable, Iterator, Mapping
 from types import ModuleType
 from typing import Any
@@ -24,7 +25,8 @@ def check(config: Mapping[str, Any], schema: Mapping[str, Any]) -> Config:
         schema: JSON schema of it, draft 2020-12.
 
     Returns:
-        A copy in which every key that was left out has its default.
+        A copy in which every key that was left out has its default, and every arm of the study a
+        section.
 
     Raises:
         ValueError: The study cannot be run; one line naming the key, the value and what is legal.
@@ -32,6 +34,9 @@ def check(config: Mapping[str, Any], schema: Mapping[str, Any]) -> Config:
     complete = _schema.filled(config, schema, schema)
     for fault in _schema.faults(complete, schema):
         raise ValueError(fault)
+    for arm in complete["study"]["arms"]:
+        if arm in registry.names("algorithms"):
+            complete["arms"].setdefault(arm, {"options": {}, "training": {}})
     for problem in _problems(complete):
         raise ValueError(problem)
     return complete
@@ -42,27 +47,47 @@ def algorithm_of(config: Mapping[str, Any], arm: str) -> str:
     return config["arms"][arm].get("algorithm") or arm
 
 
-def declared(kind: str, name: str, constant: str) -> Any:
+def told(config: Config, arm: str) -> bool:
+    """Tell arms that are trained seeing the turns left.
+
+    Args:
+        config: A result of `check`.
+        arm: One of its arms.
+    """
+    return _algorithm(config, arm).told
+
+
+def declared(kind: str, name: str, constant: str, default: Any = None) -> Any:
     """Read a constant of a plug-in without importing it, for that may take seconds.
 
     Args:
         kind: One of `turnscope.registry.KINDS`.
         name: A plug-in.
         constant: Assigned once, on the top level of the file, from a literal.
+        default: What it is where it is not assigned; None if it must be.
 
     Raises:
-        ValueError: The plug-in has no such constant.
+        ValueError: The plug-in has no such constant, and there is no default.
     """
     path = registry.source(kind, name)
     for node in ast.parse(path.read_bytes()).body:
         if isinstance(node, ast.Assign) and [ast.unparse(at) for at in node.targets] == [constant]:
             return ast.literal_eval(node.value)
+    if default is not None:
+        return default
     raise ValueError(f"{kind}/{path.name} does not declare {constant}")
+
+
+def _algorithm(config: Config, arm: str) -> Any:
+    """Make the algorithm of an arm."""
+    module = registry.load("algorithms", algorithm_of(config, arm))
+    return module.make(**config["arms"][arm]["options"])
 
 
 def _problems(config: Config) -> Iterator[str]:
     """Yield what is wrong; the first problem is reported."""
     yield from _names(config)
+    yield from _sources(config)
     yield from _environments(config)
     yield from _models.problems(config)
     yield from _arms(config)
@@ -71,15 +96,24 @@ def _problems(config: Config) -> Iterator[str]:
 
 def _names(config: Config) -> Iterator[str]:
     """Yield names that nothing has."""
-    study, models = config["study"], config["models"]
+    study, models, arms = config["study"], config["models"], config["arms"]
+    algorithms = registry.names("algorithms")
     backends = {name: model["backend"] for name, model in models.items()}
     listed: list[tuple[str, str, Iterable[str], Iterable[str]]] = [
         ("environments", "environment", config["environments"], registry.names("environments")),
         ("study.environments", "environment", study["environments"], config["environments"]),
         ("study.models", "model", study["models"], models),
-        ("study.arms", "arm", study["arms"], config["arms"]),
+        ("study.arms", "arm", study["arms"], dict.fromkeys([*arms, *algorithms])),
         ("study.metrics", "metric", study["metrics"], registry.names("metrics")),
         ("figures", "figure", config["figures"], registry.names("figures")),
+        ("summaries", "summary", config["summaries"], registry.names("summaries")),
+        ("metrics.reference", "arm", [config["metrics"]["reference"]], arms),
+        (
+            "sampling.told.policies",
+            "policy",
+            config["sampling"]["told"]["policies"],
+            ["base", *study["arms"]],
+        ),
     ]
     for path, what, names, known in listed:
         for name in names:
@@ -89,14 +123,24 @@ def _names(config: Config) -> Iterator[str]:
         if backend not in registry.names("policies"):
             known = registry.names("policies")
             yield _schema.unknown(f"models.{name}.backend", "backend", backend, known)
-    for figure in config["figures"]:
-        for source in declared("figures", figure, "SOURCES"):
-            if source not in [*study["metrics"], "training"]:
-                yield f"study.metrics: {source!r} is missing; figure {figure!r} draws it"
-    for arm in config["arms"]:
-        if algorithm_of(config, arm) not in registry.names("algorithms"):
-            name, known = algorithm_of(config, arm), registry.names("algorithms")
-            yield _schema.unknown(f"arms.{arm}", "algorithm", name, known)
+    for arm in arms:
+        if algorithm_of(config, arm) not in algorithms:
+            name = algorithm_of(config, arm)
+            yield _schema.unknown(f"arms.{arm}", "algorithm", name, algorithms)
+
+
+def _sources(config: Config) -> Iterator[str]:
+    """Yield what a figure, a summary or a metric is made from and the study does not make."""
+    metrics = config["study"]["metrics"]
+    for kind, uses in (("figures", "figure {!r} draws it"), ("summaries", "summary {!r} shows it")):
+        for name in config[kind]:
+            for source in declared(kind, name, "SOURCES"):
+                if source not in [*metrics, "training"]:
+                    yield f"study.metrics: {source!r} is missing; {uses.format(name)}"
+    for metric in metrics:
+        source = declared("metrics", metric, "SOURCE", "episodes")
+        if source == "progress" and config["training"]["progress"] is None:
+            yield f"training.progress: this key is missing; metric {metric!r} is made from it"
 
 
 def _lacks(path: str, module: ModuleType, names: Iterable[str]) -> Iterator[str]:
@@ -135,12 +179,37 @@ def _environments(config: Config) -> Iterator[str]:
 
 
 def _arms(config: Config) -> Iterator[str]:
-    """Yield options that an algorithm does not take."""
+    """Yield what an algorithm does not take, or does not get."""
     for arm, settings in config["arms"].items():
         module = registry.load("algorithms", algorithm_of(config, arm))
         yield from _lacks(f"arms.{arm}", module, ["make"])
         yield from _options.misfits(f"arms.{arm}.options", module.make, settings["options"])
         yield from _options.refusal(f"arms.{arm}.options", module.make, settings["options"])
+        if "tokens_of" in settings:
+            yield from _tokens_of(config, arm, settings["tokens_of"])
+    for arm, name in itertools.product(_trained(config), config["study"]["environments"]):
+        world = registry.load("environments", name)
+        if _algorithm(config, arm).process and not hasattr(world, "step_quality"):
+            yield f"arms.{arm}: it needs a step_quality, and environment {name!r} has none"
+
+
+def _tokens_of(config: Config, arm: str, other: str) -> Iterator[str]:
+    """Yield why an arm cannot be matched with another."""
+    arms, path = config["arms"], f"arms.{arm}.tokens_of"
+    legal = [name for name, settings in arms.items() if "tokens_of" not in settings]
+    if other not in arms:
+        yield _schema.unknown(path, "arm", other, legal)
+    elif other not in legal:
+        yield f"{path}: {other!r} has tokens_of itself; legal is {', '.join(legal) or 'none'}"
+
+
+def _trained(config: Config) -> list[str]:
+    """List the arms of the study, and those whose tokens they are given."""
+    study = config["study"]["arms"]
+    matched = [
+        config["arms"][arm]["tokens_of"] for arm in study if "tokens_of" in config["arms"][arm]
+    ]
+    return list(dict.fromkeys([*study, *matched]))
 
 
 def _numbers(config: Config) -> Iterator[str]:
@@ -156,13 +225,20 @@ def _numbers(config: Config) -> Iterator[str]:
 def _ceilings(config: Config) -> Iterator[tuple[str, int, int, str]]:
     """Yield a key, its number, the number that it may not exceed, and the key of that."""
     metrics, episodes = config["metrics"], config["sampling"]["episodes"]
-    again = metrics["truncation"]["episodes"]
+    again, told = metrics["truncation"]["episodes"], config["sampling"]["told"]["episodes"]
+    progress = config["training"]["progress"]
     for k in metrics["ks"]:
         yield "metrics.ks", k, episodes, "sampling.episodes"
     yield "metrics.k", metrics["k"], episodes, "sampling.episodes"
     yield "metrics.k", metrics["k"], again, "metrics.truncation.episodes"
+    yield "metrics.k", metrics["k"], told, "sampling.told.episodes"
     yield "metrics.truncation.episodes", again, episodes, "sampling.episodes"
-    for arm in config["study"]["arms"]:
+    for name in config["study"]["environments"]:
+        test = config["environments"][name]["tasks"]["test"]
+        if progress:
+            most = f"environments.{name}.tasks.test"
+            yield "training.progress.tasks", progress["tasks"], test, most
+    for arm in _trained(config):
         own = config["arms"][arm]["training"]
         path = f"arms.{arm}.training.tasks" if "tasks" in own else "training.tasks"
         tasks = own.get("tasks", config["training"]["tasks"])

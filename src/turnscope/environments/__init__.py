@@ -27,6 +27,10 @@ And where they can be computed:
 `expert(environment, seed, turn, skill, turns_left) -> str`
     An imperfect action: with probability `skill` one of the best, else any of the words. Its
     draws are named by (seed, turn). A model that is built here, such as `nano`, learns from it.
+`step_quality(task, state_key, action, turns_left) -> Quality | None`
+    How good it was to say `action` in the state of that key: where `values` exist, the same
+    numbers, and for an invalid action that of a wasted turn. None where a turn has no quality of
+    its own. R_single, matched states and arms with process rewards rest on it.
 `bound(task, turns) -> list[float]`
     Highest success probability of any policy, also of one that sees what is hidden, within
     T = 1, ..., `turns` turns.

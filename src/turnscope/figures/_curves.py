@@ -1,6 +1,6 @@
 """Success as a curve, with the paired difference to the base model in a strip below it."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import pandas as pd
 from matplotlib.axes import Axes
@@ -16,6 +16,7 @@ DRAWN = [
     "env",
     "model",
     "policy",
+    "place",
     "against",
     "k",
     "t",
@@ -30,19 +31,21 @@ DRAWN = [
 ]
 
 
-def drawn(rows: pd.DataFrame, band: str) -> pd.DataFrame:
+def drawn(rows: pd.DataFrame, band: str, arms: Sequence[str]) -> pd.DataFrame:
     """Keep what a figure shows of some estimates.
 
     Args:
         rows: Rows of `estimates`.
         band: `band_t` or `band_k`, the simultaneous band that the figure shows.
+        arms: The arms of the study in order.
 
     Returns:
         Columns `DRAWN`, without undefined values, sorted by what they are.
     """
     rows = rows.loc[rows["value"].notna() | rows["metric"].str.startswith("crossover")]
     names = {f"{band}_low": "band_low", f"{band}_high": "band_high"}
-    keys = ["metric", "env", "model", "policy", "against", "k", "t"]
+    rows = _style.placed(rows, arms)
+    keys = ["metric", "env", "model", "place", "policy", "against", "k", "t"]
     return rows.rename(columns=names).loc[:, DRAWN].sort_values(keys, ignore_index=True)
 
 
@@ -54,7 +57,7 @@ def figure_of(
     """Draw levels and differences of all panels.
 
     Args:
-        frame: Result of `drawn`.
+        frame: Result of `drawn`, at most the legible arms.
         x: `k` or `t`, what runs along the axis.
         finish: Adds to a panel what only one figure has, given its two axes, its rows and
             the looks of the policies.
@@ -64,9 +67,10 @@ def figure_of(
     """
     pairs, looks = _style.panels(frame), _style.looks(frame)
     rows, columns, width = _style.shape(pairs)
-    figure = Figure(figsize=(width, 0.35 + 2.75 * rows), layout="constrained")
+    strip = 1 if len(_style.arms_of(frame)) == 1 else 1.4
+    figure = Figure(figsize=(width, 0.35 + (1.95 + 0.8 * strip) * rows), layout="constrained")
     axes = figure.subplots(
-        2 * rows, columns, squeeze=False, sharey="row", height_ratios=[2.3, 1] * rows
+        2 * rows, columns, squeeze=False, sharey="row", height_ratios=[2.3, strip] * rows
     )
     for position in range(rows * columns):
         row, column = divmod(position, columns)
@@ -78,8 +82,9 @@ def figure_of(
         part = _style.within(frame, pairs[position])
         above.sharex(below)
         above.tick_params(labelbottom=False)
-        _levels(above, part, x, looks)
-        _differences(below, part, x, looks)
+        leads = part.loc[(part["metric"] == "pass_at_k") & (part["against"] == "base")]
+        levels(above, part, x, looks)
+        differences(below, leads, x, "band_low", looks)
         finish(above, below, part, looks)
         _style.name_panel(above, pairs[position])
         if column == 0:
@@ -106,16 +111,25 @@ def headroom_entries() -> list:
     return [line, Patch(color=_style.BOUND, alpha=0.18, linewidth=0, label="headroom")]
 
 
-def _levels(ax: Axes, part: pd.DataFrame, x: str, looks: Looks) -> None:
+def levels(ax: Axes, part: pd.DataFrame, x: str, looks: Looks) -> None:
+    """Draw Pass@(k,T) of the policies of one panel, with pointwise intervals."""
     rows = part.loc[(part["metric"] == "pass_at_k") & part["against"].isna()]
     _lines(ax, rows, x, "low", looks)
     ax.set_ylim(0, 1.03)
 
 
-def _differences(ax: Axes, part: pd.DataFrame, x: str, looks: Looks) -> None:
-    rows = part.loc[(part["metric"] == "pass_at_k") & (part["against"] == "base")]
+def differences(ax: Axes, rows: pd.DataFrame, x: str, low: str, looks: Looks) -> None:
+    """Draw differences as curves about 0.
+
+    Args:
+        ax: The panel.
+        rows: Differences of one environment and model.
+        x: `k` or `t`, what runs along the axis.
+        low: `low` or `band_low`, the column of the lower end of what is shaded.
+        looks: Of every policy.
+    """
     ax.axhline(0, color=_style.BASE, linewidth=0.9)
-    _lines(ax, rows, x, "band_low", looks)
+    _lines(ax, rows, x, low, looks)
     ax.margins(y=0.12)
     ax.yaxis.set_major_locator(MaxNLocator(4, min_n_ticks=3))
     ax.yaxis.set_major_formatter(_style.signed)

@@ -1,11 +1,11 @@
-"""What all figures share: sizes, type, the colour of each policy, panels, captions, saving.
+"""What all figures share: sizes, type, the colour of each policy, panels, saving.
 
-A colour means the same policy in every figure: grey-black is the base model, light grey is what no
-policy can pass, and every arm has its own colour-blind safe hue.
+A colour and a marker mean the same policy in every figure: grey-black is the base model, light grey
+is what no policy can pass. Every arm has its own pair; the first hues are colour-blind safe alone.
 """
 
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import wraps
 from pathlib import Path
@@ -25,16 +25,42 @@ BASE, BOUND, FAINT = "#3a3a3a", "#9c9c9c", "#dcdcdc"
 HUES = {
     "grpo": "#0173b2",
     "gigpo": "#de8f05",
-    "ppo": "#029e73",
-    "budget_mix": "#d55e00",
     "oracle_process": "#cc78bc",
+    "budget_mix": "#d55e00",
+    "ppo": "#029e73",
+    "ppo_turn": "#00605a",
     "budget_mix_told": "#882255",
     "speed_shaped": "#56b4e9",
-    "curriculum": "#332288",
-    "tight": "#999933",
+    "tight_25": "#c9c04f",
+    "tight_50": "#999933",
+    "tight_75": "#5d5d12",
+    "curriculum_tti": "#332288",
+    "curriculum_scaling": "#8479d6",
+    "grpo_matched": "#0b3c5d",
+    "anytime": "#a5673f",
 }
-"""Arms that keep their hue whatever they are drawn with; another arm takes a hue that is free."""
-MARKERS = "osD^vPXhp"
+"""Arms that keep their hue in every study; the markers tell related hues apart."""
+STRANGERS = (
+    "#44aa99",
+    "#cc6677",
+    "#6699cc",
+    "#aa4499",
+    "#ddaa33",
+    "#117733",
+    "#661100",
+    "#4477aa",
+    "#997700",
+    "#ee8866",
+    "#77aadd",
+    "#99ddff",
+    "#aa3377",
+    "#225555",
+    "#bbcc33",
+)
+"""Hues of other arms, by their place in the study."""
+MARKERS = "osD^vPXhp<>*d8H"
+LEGIBLE = 4
+"""Most arms whose curves can be told apart in one panel."""
 TYPE: dict[Any, Any] = {
     "font.family": "DejaVu Sans",
     "font.size": 7.5,
@@ -119,30 +145,52 @@ def arm_of(policy: str) -> str:
     return re.sub(r"-s\d+$", "", policy)
 
 
-def looks(frame: pd.DataFrame) -> dict[str, Look]:
-    """Assign colours and markers, the same for an arm and all its seeds.
+def placed(rows: pd.DataFrame, arms: Sequence[str]) -> pd.DataFrame:
+    """Add the column `place` by which arms are ordered and told apart in every figure.
 
     Args:
-        frame: All that a figure draws, so that its panels agree.
+        rows: Rows with a column `policy`.
+        arms: The arms of the study in the order of its config.
+
+    Returns:
+        The rows with `place`: 0 for `base` and `bound`, from 1 for the arms and their seeds; an
+        arm that is not of the study comes after those that are.
+    """
+    found = rows["policy"].map(arm_of)
+    others = sorted(set(found) - {*arms, "base", "bound"})
+    places = {arm: place for place, arm in enumerate([*arms, *others], 1)}
+    return rows.assign(place=found.map(places).fillna(0).astype(int))
+
+
+def looks(frame: pd.DataFrame) -> dict[str, Look]:
+    """Assign colours and markers, the same for an arm and all its seeds in all figures.
+
+    Args:
+        frame: Rows with `policy` and `place`.
 
     Returns:
         A look for each policy, and for the arm of each policy; `base` and `bound` are neutral.
     """
-    names = set(frame["policy"])
-    arms = sorted({arm_of(name) for name in names} - {"base", "bound"})
-    strangers = [arm for arm in arms if arm not in HUES]
-    free = [hue for arm, hue in HUES.items() if arm not in arms] or list(HUES.values())
-    hues = HUES | {arm: free[i % len(free)] for i, arm in enumerate(strangers)}
-    order = [arm for arm in HUES if arm in arms] + strangers
-    table = {arm: Look(hues[arm], MARKERS[i % len(MARKERS)]) for i, arm in enumerate(order)}
-    table |= {"base": Look(BASE, "o"), "bound": Look(BOUND, "|")}
-    return table | {name: table[arm_of(name)] for name in sorted(names)}
+    table = {"base": Look(BASE, "o"), "bound": Look(BOUND, "|")}
+    pairs = frame.loc[:, ["policy", "place"]].drop_duplicates()
+    for policy, place in pairs.sort_values(["place", "policy"]).itertuples(index=False):
+        if place > 0:
+            arm = arm_of(str(policy))
+            hue = HUES[arm] if arm in HUES else STRANGERS[(place - 1) % len(STRANGERS)]
+            look = Look(hue, MARKERS[(place - 1) % len(MARKERS)])
+            table |= {arm: look, str(policy): look}
+    return table
 
 
 def arms_of(frame: pd.DataFrame) -> list[str]:
-    """List the arms of a frame in the order of the legend."""
-    known = {arm_of(policy) for policy in set(frame["policy"])} - {"base", "bound"}
-    return [arm for arm in HUES if arm in known] + sorted(known - set(HUES))
+    """List the arms of a frame in the order of the study."""
+    pairs = frame.loc[frame["place"] > 0, ["place", "policy"]].sort_values("place")
+    return list(dict.fromkeys(pairs["policy"].map(arm_of)))
+
+
+def legible(frame: pd.DataFrame) -> pd.DataFrame:
+    """Keep the first arms of the study, no more than curves can be told apart."""
+    return frame.loc[frame["policy"].map(arm_of).isin(["base", "bound", *arms_of(frame)[:LEGIBLE]])]
 
 
 def panels(frame: pd.DataFrame) -> list[tuple[str, str]]:
@@ -172,6 +220,13 @@ def name_panel(ax: Axes, panel: tuple[str, str]) -> None:
     ax.set_title(f"{panel[0].replace('_', ' ')} · {panel[1]}")
 
 
+def name_block(ax: Axes, panel: tuple[str, str]) -> None:
+    """Write environment and model above panels that have titles of their own."""
+    place = {"xycoords": "axes fraction", "xytext": (0, 17), "textcoords": "offset points"}
+    name = f"{panel[0].replace('_', ' ')} · {panel[1]}"
+    ax.annotate(name, (0, 1), fontsize=8, fontweight="bold", **place)  # type: ignore[arg-type]
+
+
 def key(label: str, look: Look, **line: object) -> Line2D:
     """Return a legend entry."""
     return Line2D([], [], color=look.colour, label=label, **line)  # type: ignore[arg-type]
@@ -179,6 +234,8 @@ def key(label: str, look: Look, **line: object) -> Line2D:
 
 def legend(figure: Figure, entries: list) -> None:
     """Put one legend above all panels, in as many columns as fit."""
+    if not entries:
+        return
     widths = [0.42 + 0.058 * len(entry.get_label()) for entry in entries]
     lines, columns = 1, [[width] for width in widths]
     while sum(map(max, columns)) > figure.get_figwidth() and len(columns) > 1:
@@ -190,35 +247,6 @@ def legend(figure: Figure, entries: list) -> None:
 def signed(value: float, _: object = None) -> str:
     """Write a difference on an axis, with its sign."""
     return "0" if abs(value) < 1e-9 else f"{value:+.2g}".replace("-", "−")
-
-
-def span(values: Iterable[float]) -> str:
-    """Write a number, or the two ends where it differs between panels."""
-    known = sorted({int(value) for value in values if not pd.isna(value)})
-    if not known:
-        return "an unknown number of"
-    return str(known[0]) if len(known) == 1 else f"{known[0]} to {known[-1]}"
-
-
-def counted(values: Iterable[float], noun: str) -> str:
-    """Write a number with its noun, such as `3 training seeds`."""
-    number = span(values)
-    return f"{number} {noun}" if number == "1" else f"{number} {noun}s"
-
-
-def sizes(frame: pd.DataFrame) -> dict[str, str]:
-    """Write how much data stands behind a frame, for captions.
-
-    Returns:
-        `tasks`, `samples` and `seeds`, each with its noun, and `k`.
-    """
-    seeds = frame.loc[~is_seed(frame) & (frame["seeds"] > 0), "seeds"]
-    return {
-        "tasks": counted(frame["tasks"], "test task"),
-        "samples": counted(frame.loc[frame["samples"] > 0, "samples"], "episode"),
-        "seeds": counted(seeds, "training seed"),
-        "k": span(frame["k"].dropna()) if "k" in frame else "",
-    }
 
 
 def save(figure: Figure, frame: pd.DataFrame, paths: Iterable[Path]) -> None:

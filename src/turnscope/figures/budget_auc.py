@@ -1,13 +1,13 @@
 """How robust is an arm to a short turn budget? The mean success over all budgets, as a forest."""
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Sequence
 from typing import Any
 
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from turnscope.figures import _style
+from turnscope.figures import _captions, _style
 
 SOURCES = ("budget_auc",)
 TITLE = "Robustness to the turn budget"
@@ -22,17 +22,20 @@ CAPTION = (
 BOUND = "; grey line, the best possible policy; regret is the distance from the filled mark to it"
 Looks = dict[str, _style.Look]
 METRICS = ("budget_auc", "budget_auc_hat", "budget_regret")
-DRAWN = ["metric", "env", "model", "policy", "against", "k", "value", "low", "high"]
+DRAWN = ["metric", "env", "model", "policy", "place", "against", "k", "value", "low", "high"]
 SIZES = ["tasks", "samples", "seeds"]
 
 
-def data(estimates: pd.DataFrame, training: pd.DataFrame, *, k: int) -> pd.DataFrame:
+def data(
+    estimates: pd.DataFrame, training: pd.DataFrame, *, k: int, arms: Sequence[str]
+) -> pd.DataFrame:
     """Select the budget AUC of all policies, their regret, and differences to the base model.
 
     Args:
         estimates: Rows of `estimates`.
         training: Not used.
         k: Episodes per task, the K of Pass@(K,T).
+        arms: The arms of the study in order.
 
     Returns:
         One row for each mark.
@@ -45,14 +48,14 @@ def data(estimates: pd.DataFrame, training: pd.DataFrame, *, k: int) -> pd.DataF
     rows = rows.loc[rows["value"].notna() & (rows["against"].isna() | lead)]
     if "budget_auc" not in set(rows["metric"]):
         raise ValueError(f"budget_auc: no estimate with k={k} to draw")
-    keys = ["metric", "env", "model", "against", "policy"]
-    return rows[DRAWN + SIZES].sort_values(keys, ignore_index=True)
+    keys = ["metric", "env", "model", "against", "place", "policy"]
+    return _style.placed(rows, arms)[DRAWN + SIZES].sort_values(keys, ignore_index=True)
 
 
 def caption(frame: pd.DataFrame) -> str:
     """Describe the figure to a reader who sees nothing else of the study."""
     bound = BOUND if "bound" in set(frame["policy"]) else ""
-    return CAPTION.format(**_style.sizes(frame), bound=bound)
+    return CAPTION.format(**_captions.sizes(frame), bound=bound)
 
 
 @_style.styled

@@ -1,10 +1,12 @@
 """From which turn budget on is an arm not behind? The bootstrap distribution of T*."""
 
+from collections.abc import Sequence
+
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from turnscope.figures import _style
+from turnscope.figures import _captions, _style
 
 SOURCES = ("pass_at_kt", "crossover")
 TITLE = "Turn budget from which RL is not behind base"
@@ -14,20 +16,23 @@ CAPTION = (
     "Bars: share of bootstrap samples of tasks in "
     "which T* takes each value; 'never' is the share in which the arm is still behind at T_max, "
     "printed above its bar. Triangle and line: the estimate and its 95% interval. Arms averaged "
-    "over {seeds}; {tasks}, {samples} of each task."
+    "over {seeds}; {tasks}, {samples} of each task.{left_out}"
 )
-DRAWN = ["metric", "env", "model", "policy", "against", "k", "t", "value", "low", "high"]
+DRAWN = ["metric", "env", "model", "policy", "place", "against", "k", "t", "value", "low", "high"]
 TRIANGLE = {"marker": "v", "markersize": 4.5, "markeredgewidth": 0}
 SIZES = ["t_max", "tasks", "samples", "seeds"]
 
 
-def data(estimates: pd.DataFrame, training: pd.DataFrame, *, k: int) -> pd.DataFrame:
+def data(
+    estimates: pd.DataFrame, training: pd.DataFrame, *, k: int, arms: Sequence[str]
+) -> pd.DataFrame:
     """Select the bootstrap distribution of T* of each arm, T* itself and its interval.
 
     Args:
         estimates: Rows of `estimates`.
         training: Not used.
         k: Episodes per task, the K of Pass@(K,T).
+        arms: The arms of the study in order.
 
     Returns:
         One row for each bar (t null: no crossover) and one for each T*; `t_max` is the largest
@@ -46,13 +51,13 @@ def data(estimates: pd.DataFrame, training: pd.DataFrame, *, k: int) -> pd.DataF
     curves = estimates.loc[estimates["metric"] == "pass_at_k"]
     t_max = curves.groupby(["env", "model"], as_index=False).agg(t_max=("t", "max"))
     rows = rows.merge(t_max, on=["env", "model"], how="left", validate="many_to_one")
-    keys = ["metric", "env", "model", "policy", "t"]
-    return rows[DRAWN + SIZES].sort_values(keys, ignore_index=True)
+    keys = ["metric", "env", "model", "place", "policy", "t"]
+    return _style.placed(rows, arms)[DRAWN + SIZES].sort_values(keys, ignore_index=True)
 
 
 def caption(frame: pd.DataFrame) -> str:
     """Describe the figure to a reader who sees nothing else of the study."""
-    return CAPTION.format(**_style.sizes(frame))
+    return CAPTION.format(**_captions.sizes(frame), left_out=_captions.left_out(frame))
 
 
 @_style.styled
@@ -65,6 +70,7 @@ def plot(frame: pd.DataFrame) -> Figure:
     Returns:
         A figure; saving it is the caller's business.
     """
+    frame = _style.legible(frame)
     pairs, arms, looks = _style.panels(frame), _style.arms_of(frame), _style.looks(frame)
     width = _style.SINGLE if len(pairs) == 1 else _style.DOUBLE
     each = 1.3 if len(arms) == 1 else 0.62

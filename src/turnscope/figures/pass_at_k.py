@@ -1,10 +1,12 @@
 """Does RL still lead when many attempts are allowed? Pass@(k, T_max) against k."""
 
+from collections.abc import Sequence
+
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from turnscope.figures import _curves, _style
+from turnscope.figures import _captions, _curves, _style
 
 SOURCES = ("pass_at_kt",)
 TITLE = "Success by number of attempts"
@@ -14,17 +16,20 @@ CAPTION = (
     "reinforcement-learning arm, averaged over {seeds}; thin lines: single training seeds; "
     "shading: 95% bootstrap interval over tasks at each k. Lower strip: the arm's lead over the "
     "base model on the same tasks; its band holds for all k at once (95%), so that the arm leads "
-    "where the band lies above 0. {tasks}, {samples} of each task."
+    "where the band lies above 0. {tasks}, {samples} of each task.{left_out}"
 )
 
 
-def data(estimates: pd.DataFrame, training: pd.DataFrame, *, k: int) -> pd.DataFrame:
+def data(
+    estimates: pd.DataFrame, training: pd.DataFrame, *, k: int, arms: Sequence[str]
+) -> pd.DataFrame:
     """Select Pass@(k, T_max) and the paired differences to the base model.
 
     Args:
         estimates: Rows of `estimates`.
         training: Not used.
         k: Not used; all k are drawn.
+        arms: The arms of the study in order.
 
     Returns:
         One row for each point, columns `_curves.DRAWN`.
@@ -34,7 +39,7 @@ def data(estimates: pd.DataFrame, training: pd.DataFrame, *, k: int) -> pd.DataF
     """
     rows = estimates.loc[estimates["metric"] == "pass_at_k"]
     t_max = rows.groupby(["env", "model"])["t"].transform("max")
-    rows = _curves.drawn(rows.loc[rows["t"] == t_max], "band_k")
+    rows = _curves.drawn(rows.loc[rows["t"] == t_max], "band_k", arms)
     if rows.empty:
         raise ValueError("pass_at_k: no estimate of Pass@(k,T) to draw")
     return rows
@@ -42,7 +47,7 @@ def data(estimates: pd.DataFrame, training: pd.DataFrame, *, k: int) -> pd.DataF
 
 def caption(frame: pd.DataFrame) -> str:
     """Describe the figure to a reader who sees nothing else of the study."""
-    return CAPTION.format(**_style.sizes(frame))
+    return CAPTION.format(**_captions.sizes(frame), left_out=_captions.left_out(frame))
 
 
 @_style.styled
@@ -55,6 +60,7 @@ def plot(frame: pd.DataFrame) -> Figure:
     Returns:
         A figure; saving it is the caller's business.
     """
+    frame = _style.legible(frame)
     figure = _curves.figure_of(frame, "k", _finish)
     figure.axes[0].set_ylabel(f"Pass@(k, {_style.T_MAX})")
     _style.legend(figure, _curves.entries(frame))

@@ -1,6 +1,6 @@
 """Does the lead of RL need turns? Pass@(k,T) against the turn budget T, with what is possible."""
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Sequence
 from typing import Any
 
 import numpy as np
@@ -10,7 +10,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 from matplotlib.transforms import offset_copy
 
-from turnscope.figures import _curves, _style
+from turnscope.figures import _captions, _curves, _style
 
 SOURCES = ("pass_at_kt", "crossover")
 TITLE = "Success by turn budget"
@@ -20,23 +20,27 @@ CAPTION = (
     "averaged over {seeds}; thin lines: single training seeds; shading: 95% bootstrap interval "
     "over tasks at each T. {bound}Lower strip: the arm's lead over the base model on the same "
     "tasks; its band holds for all T at once (95%). {crossover}{tasks}, {samples} of each task."
+    "{left_out}"
 )
 DRAWN_TOO = {
     "bound": "Light grey line: structural bound, the success of the best possible policy; the room "
     "below it is headroom that no policy shown uses. ",
-    "crossover": "Triangle and bar on the zero line: T*, the turn budget from which on the arm is "
+    "crossover": "Triangle and bar in the strip: T*, the turn budget from which on the arm is "
     "never behind (1: it never is), with its 95% interval. ",
 }
 """What the caption says of a metric, if there is any of it."""
 
 
-def data(estimates: pd.DataFrame, training: pd.DataFrame, *, k: int) -> pd.DataFrame:
+def data(
+    estimates: pd.DataFrame, training: pd.DataFrame, *, k: int, arms: Sequence[str]
+) -> pd.DataFrame:
     """Select Pass@(k,T) for all T, differences to the base model, the bound and T*.
 
     Args:
         estimates: Rows of `estimates`.
         training: Not used.
         k: Episodes per task, the K of Pass@(K,T).
+        arms: The arms of the study in order.
 
     Returns:
         One row for each point, columns `_curves.DRAWN`; T* is a row of metric `crossover`.
@@ -47,7 +51,7 @@ def data(estimates: pd.DataFrame, training: pd.DataFrame, *, k: int) -> pd.DataF
     metrics = ["pass_at_k", "bound", "crossover"]
     rows = estimates.loc[estimates["metric"].isin(metrics) & (estimates["k"] == k)]
     rows = rows.loc[(rows["metric"] != "crossover") | ~_style.is_seed(rows)]
-    rows = _curves.drawn(rows, "band_t")
+    rows = _curves.drawn(rows, "band_t", arms)
     if "pass_at_k" not in set(rows["metric"]):
         raise ValueError(f"pass_at_t: no estimate of Pass@(k,T) with k={k} to draw")
     return rows
@@ -57,7 +61,8 @@ def caption(frame: pd.DataFrame) -> str:
     """Describe the figure to a reader who sees nothing else of the study."""
     metrics = set(frame["metric"])
     more = {name: text if name in metrics else "" for name, text in DRAWN_TOO.items()}
-    return CAPTION.format(**_style.sizes(frame), **more)
+    more["left_out"] = _captions.left_out(frame)
+    return CAPTION.format(**_captions.sizes(frame), **more)
 
 
 @_style.styled
@@ -70,6 +75,7 @@ def plot(frame: pd.DataFrame) -> Figure:
     Returns:
         A figure; saving it is the caller's business.
     """
+    frame = _style.legible(frame)
     figure = _curves.figure_of(frame, "t", _finish)
     figure.axes[0].set_ylabel(f"Pass@({frame['k'].iloc[0]}, T)")
     entries = _curves.entries(frame)
@@ -108,9 +114,14 @@ def _headroom(ax: Axes, part: pd.DataFrame) -> None:
 def _crossovers(ax: Axes, part: pd.DataFrame, looks: _curves.Looks, t_max: int) -> None:
     rows = part.loc[part["metric"] == "crossover"].to_dict("records")
     apart = min(3.5, 14 / max(len(rows), 2))
+    if len(rows) > 1:
+        _leave_room(ax, part)
     for i, row in enumerate(rows):
-        points = apart * ((len(rows) - 1) / 2 - i)
-        place = offset_copy(ax.transData, ax.get_figure(root=True), y=points, units="points")
+        place = ax.transData
+        if len(rows) > 1:  # one below the other, beneath the curves
+            points = 2.5 + apart * (len(rows) - 1 - i)
+            place = ax.get_xaxis_transform()
+            place = offset_copy(place, ax.get_figure(root=True), y=points, units="points")
         style = {"color": looks[row["policy"]].colour, "transform": place, "zorder": 4}
         ends = [row["low"], row["high"] if pd.notna(row["high"]) else t_max]
         ax.plot(ends, [0, 0], linewidth=min(2.6, apart), alpha=0.55, **style)
@@ -118,6 +129,13 @@ def _crossovers(ax: Axes, part: pd.DataFrame, looks: _curves.Looks, t_max: int) 
         ax.plot([row["value"]], [0], marker="^", clip_on=False, in_layout=False, **edge, **style)
     if len(rows) == 1:
         ax.set_title(_in_words(rows[0]), loc="right", fontsize=7, fontweight="normal", pad=2)
+
+
+def _leave_room(ax: Axes, part: pd.DataFrame) -> None:
+    leads = part.loc[(part["metric"] == "pass_at_k") & (part["against"] == "base")]
+    drawn = leads.loc[:, ["value", "band_low", "band_high"]].to_numpy(float, na_value=np.nan)
+    low, high = np.nanmin(drawn, initial=0.0), np.nanmax(drawn, initial=0.0)
+    ax.plot([1], [low - 0.4 * (high - low)], alpha=0)
 
 
 def _in_words(row: dict[Hashable, Any]) -> str:

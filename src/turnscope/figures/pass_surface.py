@@ -1,5 +1,6 @@
 """Where on the plane of attempts and turns does RL lead? The difference in Pass@(k,T) as a map."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,7 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Patch, Rectangle
 from matplotlib.ticker import MaxNLocator
 
-from turnscope.figures import _style
+from turnscope.figures import _captions, _style
 
 SOURCES = ("pass_at_kt",)
 TITLE = "Lead over the base model by attempts and turns"
@@ -21,7 +22,7 @@ CAPTION = (
     "tasks solved in at least one of k independent episodes of at most T turns. Blue: the arm "
     "leads; red: the base model leads. Hatched: the 95% band of the difference, which holds for "
     "all T of a row at once, covers zero, so that neither is shown to lead. Paired differences on "
-    "{tasks}, {samples} of each task and policy, arms averaged over {seeds}."
+    "{tasks}, {samples} of each task and policy, arms averaged over {seeds}.{left_out}"
 )
 PALETTE = sns.color_palette("vlag_r", as_cmap=True)
 COVERED: dict[str, Any] = {
@@ -34,6 +35,7 @@ DRAWN = [
     "env",
     "model",
     "policy",
+    "place",
     "against",
     "k",
     "t",
@@ -46,13 +48,16 @@ DRAWN = [
 ]
 
 
-def data(estimates: pd.DataFrame, training: pd.DataFrame, *, k: int) -> pd.DataFrame:
+def data(
+    estimates: pd.DataFrame, training: pd.DataFrame, *, k: int, arms: Sequence[str]
+) -> pd.DataFrame:
     """Select the difference between each arm and the base model at all (k, T).
 
     Args:
         estimates: Rows of `estimates`.
         training: Not used.
         k: Not used; all k are drawn.
+        arms: The arms of the study in order.
 
     Returns:
         One row for each cell, columns `DRAWN`.
@@ -64,12 +69,13 @@ def data(estimates: pd.DataFrame, training: pd.DataFrame, *, k: int) -> pd.DataF
     rows = rows.loc[~_style.is_seed(rows) & rows["value"].notna()]
     if rows.empty:
         raise ValueError("pass_surface: no difference between an arm and base to draw")
-    return rows[DRAWN].sort_values(["env", "model", "policy", "k", "t"], ignore_index=True)
+    rows = _style.placed(rows, arms)[DRAWN]
+    return rows.sort_values(["env", "model", "place", "policy", "k", "t"], ignore_index=True)
 
 
 def caption(frame: pd.DataFrame) -> str:
     """Describe the figure to a reader who sees nothing else of the study."""
-    return CAPTION.format(**_style.sizes(frame))
+    return CAPTION.format(**_captions.sizes(frame), left_out=_captions.left_out(frame))
 
 
 @_style.styled
@@ -82,6 +88,7 @@ def plot(frame: pd.DataFrame) -> Figure:
     Returns:
         A figure; saving it is the caller's business.
     """
+    frame = _style.legible(frame)
     arms = _style.arms_of(frame)
     maps = [
         (pair, arm, part)
@@ -89,7 +96,7 @@ def plot(frame: pd.DataFrame) -> Figure:
         for arm in arms
         if len(part := _style.within(frame.loc[frame["policy"] == arm], pair))
     ]
-    columns = min(len(maps) if len(maps) <= 3 else len(arms), 3)
+    columns = min(len(maps) if len(maps) <= 3 else len(arms), 3 if len(maps) != 4 else 2)
     rows = -(-len(maps) // columns)
     width = _style.SINGLE if columns == 1 else _style.DOUBLE
     figure = Figure(figsize=(width, 0.6 + 1.6 * rows), layout="constrained")
@@ -103,10 +110,14 @@ def plot(frame: pd.DataFrame) -> Figure:
         ax.remove()
     for ax in axes[:, 0]:
         ax.set_ylabel("attempts k")
-    for ax in axes[-1]:
+    for ax in axes.flat[max(0, len(maps) - columns) : len(maps)]:
         ax.set_xlabel("turn budget T")
     bar = figure.colorbar(
-        ScalarMappable(scale, PALETTE), ax=axes, shrink=min(1.0, 1.6 / rows), aspect=18, pad=0.02
+        ScalarMappable(scale, PALETTE),
+        ax=figure.axes,
+        shrink=min(1.0, 1.6 / rows),
+        aspect=18,
+        pad=0.02,
     )
     bar.set_label("lead over base")
     bar.outline.set_visible(False)  # type: ignore[operator]

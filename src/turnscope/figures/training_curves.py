@@ -1,69 +1,88 @@
-"""What happened during training? Curves of every seed, and their mean."""
+"""Does training improve episodes, or the single step? R_multi and R_single along training."""
+
+from collections.abc import Sequence
 
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.gridspec import GridSpec
+from matplotlib.patches import Patch
 from matplotlib.ticker import MaxNLocator
 
-from turnscope.figures import _style
+from turnscope.figures import _captions, _style
 
-SOURCES = ("training",)
-TITLE = "Training curves"
+SOURCES = ("step_reward",)
+TITLE = "Multi-turn and single-turn reward along training"
 CAPTION = (
-    "Training of each reinforcement-learning arm, optimiser step by optimiser step, measured on "
-    "the episodes played for that step. Thick lines: mean over {seeds}; thin lines: single seeds. "
-    "Reward and success are means over episodes; entropy is that of the policy, nats per sampled "
-    "token; an invalid turn could not be parsed by the environment; a group without variance (all "
-    "its episodes earned the same) teaches nothing; turns are the mean length of an episode."
+    "Evaluation on {tasks} at checkpoints, {samples} of each task and policy. Above, against "
+    "optimiser steps: R_multi, the share of episodes solved; R_single, the mean quality of the "
+    "actions in the states that the policy itself visits; and the same in fixed states of the base "
+    "model. Thick lines: mean over {seeds}, with 95% intervals over tasks; thin lines: single "
+    "training seeds; step 0 is the base model.{split} Below right: change of each quantity since "
+    "step 0 at the last step, with its 95% interval.{left_out}"
 )
-MEASURES = {
-    "reward": "reward",
-    "success": "success",
-    "turns": "turns per episode",
-    "entropy": "entropy (nats)",
-    "invalid_share": "invalid turns",
-    "zero_variance_groups": "groups without variance",
+SPLIT = (
+    " Below left: the change in R_single at the last step, split into composition (turns are spent "
+    "at other tasks and other stages of an episode, even if no action is better or worse) and "
+    "within (other quality at the same task and stage)."
+)
+LEVELS = {
+    "r_multi": "R_multi",
+    "r_single": "R_single, own states",
+    "r_single_probe": "R_single, fixed states",
 }
-"""Names in the training table and what the reader sees, in the order of the panels."""
-SHARES = ("success", "invalid_share", "zero_variance_groups")
+"""Metrics along training and what the reader sees, in the order of the panels."""
+CHANGES = {
+    "r_multi_change": ("R_multi", "o", True),
+    "r_single_change": ("R_single, own states", "D", True),
+    "r_single_probe_change": ("R_single, fixed states", "D", False),
+}
+"""Metrics of change, each with its words, marker, and whether that is filled."""
+PARTS = {"r_single_composition": "composition", "r_single_within": "within"}
+COLUMNS = ["metric", "env", "model", "policy", "place", "against", "step", "value", "low", "high"]
+SIZES = ["tasks", "samples", "seeds"]
 
 
-def data(estimates: pd.DataFrame, training: pd.DataFrame, *, k: int) -> pd.DataFrame:
-    """Select the curves and average them over seeds.
+def data(
+    estimates: pd.DataFrame, training: pd.DataFrame, *, k: int, arms: Sequence[str]
+) -> pd.DataFrame:
+    """Select the rewards along training, and their changes at the last step.
 
     Args:
-        estimates: Not used.
-        training: Rows of `training`.
+        estimates: Rows of `estimates`; t of these metrics is the optimiser step.
+        training: Not used.
         k: Not used.
+        arms: The arms of the study in order.
 
     Returns:
-        Columns env, model, policy, name, step, value, seeds; a row with an arm as its policy is a
-        mean over that arm's seeds.
+        One row for each point, columns `COLUMNS` and `SIZES`.
 
     Raises:
-        ValueError: There is no curve to draw.
+        ValueError: There is no reward along training.
     """
-    rows = training.loc[training["name"].isin(MEASURES) & training["value"].notna()]
-    if rows.empty:
-        raise ValueError(f"training_curves: none of {', '.join(MEASURES)} was measured")
-    rows = rows.assign(seeds=1)
-    groups = rows.assign(policy=rows["policy"].map(_style.arm_of)).groupby(
-        ["env", "model", "policy", "name", "step"], as_index=False
-    )
-    means = groups.agg(value=("value", "mean"), seeds=("seeds", "sum"))
-    columns = ["env", "model", "policy", "name", "step", "value", "seeds"]
-    return pd.concat([rows[columns], means]).sort_values(columns[:5], ignore_index=True)
+    levels = estimates.loc[estimates["metric"].isin(LEVELS) & estimates["against"].isna()]
+    levels = levels.loc[levels["value"].notna() & (levels["policy"] != "base")]
+    if levels.empty:
+        raise ValueError(f"training_curves: no estimate of {', '.join(LEVELS)} to draw")
+    changes = estimates.loc[estimates["metric"].isin([*CHANGES, *PARTS])]
+    changes = changes.loc[changes["value"].notna() & ~_style.is_seed(changes)]
+    last = changes.groupby(["env", "model", "policy"])["t"].transform("max")
+    rows = pd.concat([levels, changes.loc[changes["t"] == last]]).rename(columns={"t": "step"})
+    keys = ["metric", "env", "model", "place", "policy", "step"]
+    return _style.placed(rows, arms)[COLUMNS + SIZES].sort_values(keys, ignore_index=True)
 
 
 def caption(frame: pd.DataFrame) -> str:
     """Describe the figure to a reader who sees nothing else of the study."""
-    means = frame.loc[~_style.is_seed(frame)]
-    return CAPTION.format(seeds=_style.counted(means["seeds"], "training seed"))
+    sizes = _captions.sizes(frame.loc[frame["metric"] == "r_multi"])
+    left_out = _captions.left_out(frame, "the lower panels")
+    split = SPLIT if set(PARTS) & set(frame["metric"]) else ""
+    return CAPTION.format(**sizes, split=split, left_out=left_out)
 
 
 @_style.styled
 def plot(frame: pd.DataFrame) -> Figure:
-    """Draw one panel for each measure; a column for each environment and model if several.
+    """Draw a line of curves and a line of changes for each environment and model.
 
     Args:
         frame: Result of `data`.
@@ -71,57 +90,105 @@ def plot(frame: pd.DataFrame) -> Figure:
     Returns:
         A figure; saving it is the caller's business.
     """
-    pairs = _style.panels(frame)
-    names = [name for name in MEASURES if name in set(frame["name"])]
-    cells = [(pair, name) for name in names for pair in pairs]
-    alone, looks = len(pairs) == 1, _style.looks(frame)
-    columns = min(3, len(names)) if alone else len(pairs)
-    rows = -(-len(cells) // columns)
-    size = (_style.DOUBLE, 0.5 + (1.35 if alone else 1.15) * rows)
+    pairs, looks = _style.panels(frame), _style.looks(frame)
+    most = len(_style.arms_of(frame))
+    heights = [1.55, 0.35 + 0.24 * most] * len(pairs)
+    size = (_style.DOUBLE, 0.6 + sum(heights) + 0.62 * len(pairs))
     figure = Figure(figsize=size, layout="constrained")
-    axes = figure.subplots(rows, columns, squeeze=False, sharey=False if alone else "row")
-    for ax, (pair, name) in zip(axes.flat, cells, strict=False):
+    grid = figure.add_gridspec(len(heights), 6, height_ratios=heights)
+    for row, pair in enumerate(pairs):
         part = _style.within(frame, pair)
-        _panel(ax, part.loc[part["name"] == name], looks)
-        if name in SHARES:
-            ax.set_ylim(bottom=0)
-        if alone:
-            ax.set_title(MEASURES[name])
-        elif name == names[0]:
-            _style.name_panel(ax, pair)
-        if pair == pairs[0] and not alone:
-            ax.set_ylabel(MEASURES[name].replace(" without ", "\nwithout "))
-    for ax in axes.flat[len(cells) :]:
-        ax.remove()
-    for ax in axes[-1]:
-        ax.set_xlabel("optimiser step")
-    figure.align_ylabels()
+        _style.name_block(_curves(figure, grid, 2 * row, part, looks), pair)
+        _changes(figure, grid, 2 * row + 1, part, looks)
     _style.legend(figure, _entries(frame))
     return figure
 
 
+def _curves(figure: Figure, grid: GridSpec, row: int, part: pd.DataFrame, looks: dict) -> Axes:
+    names = [name for name in LEVELS if name in set(part["metric"])]
+    first = figure.add_subplot(grid[row, :2])
+    drawn = _style.legible(part)
+    for column, name in enumerate(names):
+        ax = figure.add_subplot(grid[row, 2 * column : 2 * column + 2]) if column else first
+        rows = drawn.loc[drawn["metric"] == name]
+        for policy, curve in rows.loc[_style.is_seed(rows)].groupby("policy"):
+            style = {"color": looks[policy].colour, "linewidth": 0.5, "alpha": 0.45}
+            ax.plot(curve["step"], curve["value"], **style)
+        for arm in _style.arms_of(rows):
+            curve = rows.loc[rows["policy"] == arm].astype({"low": float, "high": float})
+            colour, marker = looks[arm]
+            ax.fill_between(
+                curve["step"].astype(int),
+                curve["low"],
+                curve["high"],
+                color=colour,
+                alpha=0.12,
+                linewidth=0,
+            )
+            ax.plot(curve["step"], curve["value"], color=colour, marker=marker, zorder=3)
+        ax.set_title(LEVELS[name])
+        ax.set_xlabel("optimiser step")
+        ax.xaxis.set_major_locator(MaxNLocator(4, integer=True))
+        ax.yaxis.set_major_locator(MaxNLocator(4, steps=[1, 2, 2.5, 5, 10]))
+    return first
+
+
+def _changes(figure: Figure, grid: GridSpec, row: int, part: pd.DataFrame, looks: dict) -> None:
+    arms = _style.arms_of(part)
+    left = figure.add_subplot(grid[row, :3])
+    right = figure.add_subplot(grid[row, 3:], sharey=left)
+    rows = part.loc[~_style.is_seed(part)]
+    for lane, name in enumerate(PARTS):
+        for y, record in _records(rows, name, arms):
+            look, place = looks[record["policy"]], y - 0.17 + 0.34 * lane
+            style = {"color": look.colour, "alpha": 1.0 if lane else 0.4}
+            left.barh(place, record["value"], height=0.3, **style)
+            _interval(left, record, place, _style.BASE, linewidth=0.7)
+    for lane, (name, (_, marker, filled)) in enumerate(CHANGES.items()):
+        for y, record in _records(rows, name, arms):
+            look, place = looks[record["policy"]], y - 0.24 + 0.24 * lane
+            _interval(right, record, place, look.colour, linewidth=1.1)
+            face = {"markerfacecolor": look.colour if filled else "white", "markersize": 3.4}
+            right.plot(record["value"], place, marker, color=look.colour, zorder=3, **face)
+    for ax, title in ((left, "split of the change in R_single"), (right, "change since step 0")):
+        ax.axvline(0, color=_style.BASE, linewidth=0.9, zorder=1)
+        ax.set_title(title)
+        ax.set_yticks(range(len(arms)), arms)
+        ax.set_ylim(len(arms) - 0.45, -0.55)
+        ax.tick_params(axis="y", length=0)
+        ax.grid(visible=False, axis="y")
+        ax.locator_params(axis="x", nbins=5)
+        ax.xaxis.set_major_formatter(_style.signed)
+    right.tick_params(labelleft=False)
+    if not set(PARTS) & set(rows["metric"]):
+        left.remove()
+        right.tick_params(labelleft=True)
+
+
+def _records(rows: pd.DataFrame, metric: str, arms: list[str]) -> list[tuple[int, dict]]:
+    found = {row["policy"]: row for row in rows.loc[rows["metric"] == metric].to_dict("records")}
+    return [(y, found[arm]) for y, arm in enumerate(arms) if arm in found]
+
+
+def _interval(ax: Axes, record: dict, y: float, colour: str, linewidth: float) -> None:
+    ends = [record["low"], record["high"]]
+    if not pd.isna(ends).any():
+        ax.plot(ends, [y, y], color=colour, linewidth=linewidth, solid_capstyle="butt")
+
+
 def _entries(frame: pd.DataFrame) -> list:
     looks = _style.looks(frame)
-    arms = _style.arms_of(frame)
-    entries = [_style.key(arm, looks[arm]) for arm in arms]
-    if max(frame.loc[:, "seeds"]) > 1:
-        look = looks[arms[0]] if len(arms) == 1 else looks["base"]
-        entries.append(_style.key("single training seed", look, linewidth=0.6, alpha=0.7))
+    shown = _style.legible(frame)
+    entries: list = [_style.key(a, looks[a], marker=looks[a].marker) for a in _style.arms_of(shown)]
+    neutral = _style.Look(_style.BASE, "")
+    if _style.is_seed(shown).any():
+        entries.append(_style.key("single training seed", neutral, linewidth=0.6, alpha=0.7))
+    if set(PARTS) & set(frame["metric"]):
+        for alpha, words in zip((0.4, 1.0), PARTS.values(), strict=True):
+            entries.append(Patch(color=_style.BASE, alpha=alpha, linewidth=0, label=words))
+    for name, (words, marker, filled) in CHANGES.items():
+        if name in set(frame["metric"]):
+            face = _style.BASE if filled else "white"
+            mark = {"marker": marker, "markerfacecolor": face, "linestyle": "none"}
+            entries.append(_style.key(f"change in {words}", neutral, **mark))
     return entries
-
-
-def _panel(ax: Axes, rows: pd.DataFrame, looks: dict[str, _style.Look]) -> None:
-    seeds = _style.is_seed(rows)
-    for policy, curve in rows.loc[seeds].groupby("policy"):
-        ax.plot(
-            curve["step"],
-            curve["value"],
-            color=looks[str(policy)].colour,
-            linewidth=0.5,
-            alpha=0.45,
-        )
-    for arm in _style.arms_of(rows):
-        curve = rows.loc[rows["policy"] == arm]
-        ax.plot(curve["step"], curve["value"], color=looks[arm].colour, zorder=3)
-    ax.xaxis.set_major_locator(MaxNLocator(4, integer=True))
-    ax.yaxis.set_major_locator(MaxNLocator(4, steps=[1, 2, 2.5, 5, 10]))

@@ -1,11 +1,13 @@
-"""Estimates with intervals, one file each: `estimate(tasks, episodes, settings)` gives their rows.
+"""Estimates with intervals, one file each: `estimate(tasks, rows, settings)` gives their rows.
 
-All metrics share one contract. `tasks` and `episodes` are frames of these tables, for one
-environment and one model: all policies, and any conditions. The result has the columns of table
-`estimates`. The estimand is the mean over test tasks; differences are paired by task.
+All metrics share one contract. `tasks` is a frame of that table, and `rows` is one of the table
+that the metric names by a literal `SOURCE` on the top level of its file, `"progress"` or
+`"training"`; without it, `episodes`. Both are of one environment and one model: all policies, and
+any conditions. The result has the columns of table `estimates`. The estimand is the mean over test
+tasks; differences are paired by task.
 
-The frames hold columns `TASKS` and `EPISODES` only: what was said in an episode is most of its
-table, and no metric reads it.
+The frames hold columns `TASKS` and `COLUMNS` of the source only: what was said in an episode is
+most of its table, and no metric reads it.
 """
 
 from collections.abc import Sequence
@@ -22,9 +24,26 @@ EPISODES = [
     "told",
     "turns",
     "tokens",
+    "invalid",
     "success",
     "stop",
 ]
+PROGRESS = [
+    "env",
+    "model",
+    "policy",
+    "step",
+    "source",
+    "task_id",
+    "place",
+    "turn",
+    "left",
+    "quality",
+    "success",
+]
+TRAINING = ["env", "model", "policy", "step", "name", "value"]
+COLUMNS = {"episodes": EPISODES, "progress": PROGRESS, "training": TRAINING}
+"""What is read of each table that may be a source."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +62,8 @@ class Settings:
     """Study seed, from which the draws are derived."""
     margin: float = 0.05
     """Largest difference in success probability that does not matter, > 0."""
+    reference: str = "grpo"
+    """Arm that the other arms are compared with."""
 
     def __post_init__(self) -> None:
         if min(self.k, *self.ks) < 1:

@@ -9,9 +9,8 @@ Source:
 """
 
 import logging
-import re
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -25,7 +24,6 @@ Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 
 BASE = "base"
-SEEDED = re.compile(r"(?P<arm>.+)-s\d+")
 FEWEST_CLUSTERS = 30
 """With fewer common sources, resampling them gives intervals that are too short."""
 
@@ -39,32 +37,6 @@ class Outcomes(NamedTuple):
     """Episodes that count, shape (N,)."""
     c_NT: Ints
     """Of these, solved within T = 1, ..., T_max turns, shape (N, T)."""
-
-
-@dataclass(frozen=True)
-class Series:
-    """One quantity of every task: what a policy achieves, or by how much it differs."""
-
-    policy: str
-    against: str | None
-    x_NKT: Floats
-    """Its value, shape (N, K, T); NaN where it is undefined."""
-    n_N: Ints
-    """Episodes of each task behind it: the fewest of any policy that entered, shape (N,)."""
-    seeds: int
-    """Training seeds that entered."""
-
-    def minus(self, other: "Series") -> "Series":
-        """Subtract another policy, task by task."""
-        x_NKT, n_N = self.x_NKT - other.x_NKT, np.minimum(self.n_N, other.n_N)
-        return replace(self, against=other.policy, x_NKT=x_NKT, n_N=n_N)
-
-    def replaced(self, x_NKT: Floats) -> "Series":
-        """Return another quantity of the same policies."""
-        return replace(self, x_NKT=x_NKT)
-
-
-Estimator = Callable[[Ints, Ints, Sequence[int]], Floats]
 
 
 @dataclass(frozen=True)
@@ -94,6 +66,11 @@ class Study:
     def budgets(self) -> list[int]:
         """Budgets of the grid, turns, without repeats."""
         return sorted(set(budgets.grid(self.settings.shares, self.t_max)))
+
+    @property
+    def quarters(self) -> list[int]:
+        """A quarter, a half, three quarters and all of T_max, turns, without repeats."""
+        return sorted(set(budgets.grid(budgets.QUARTERS, self.t_max)))
 
     def weights(self) -> Floats:
         """Draw the bootstrap samples, the same for every metric and policy."""
@@ -128,8 +105,8 @@ def read(tasks: pd.DataFrame, episodes: pd.DataFrame, settings: Settings) -> Stu
     if repeats:
         log.info("budgets that several shares round up to, with their number: %s", repeats)
     return Study(
-        _only(episodes, "env"),
-        _only(episodes, "model"),
+        only(episodes, "env"),
+        only(episodes, "model"),
         settings,
         *resampling_plan(test),
         t_max,
@@ -173,9 +150,17 @@ def count_policies(
     Raises:
         ValueError: A policy has no episode at some task, or has one twice; `base` is missing.
     """
-    names = sorted(episodes["policy"].unique(), key=lambda name: (name != BASE, name))
+    names = set(episodes["policy"].unique())
     if BASE not in names:
-        raise ValueError(f"no episodes of policy {BASE!r}; found: {', '.join(names)}")
+        raise ValueError(f"no episodes of policy {BASE!r}; found: {', '.join(sorted(names))}")
+    return count_each(episodes, task_ids, t_max, errors_failed=errors_failed)
+
+
+def count_each(
+    episodes: pd.DataFrame, task_ids: Sequence[str], t_max: int, *, errors_failed: bool = False
+) -> dict[str, Outcomes]:
+    """Count the solves of those policies that there are, as `count_policies`; `base` first."""
+    names = sorted(episodes["policy"].unique(), key=lambda name: (name != BASE, name))
     return {
         name: _count(name, episodes.loc[episodes["policy"] == name], task_ids, t_max, errors_failed)
         for name in names
@@ -230,57 +215,6 @@ def resampling_plan(tasks: pd.DataFrame) -> tuple[Ints, Ints]:
     return pd.factorize(tasks["cluster"], sort=True)[0].astype(np.int64), strata_N
 
 
-def arms(policies: Sequence[str]) -> dict[str, list[str]]:
-    """Group policies that differ only in their training seed: arm to policies, sorted."""
-    groups: dict[str, list[str]] = {}
-    for policy in sorted(policies):
-        if match := SEEDED.fullmatch(policy):
-            groups.setdefault(match["arm"], []).append(policy)
-    return dict(sorted(groups.items()))
-
-
-def series(outcomes: dict[str, Outcomes], estimator: Estimator, ks: Sequence[int]) -> list[Series]:
-    """Estimate a quantity for every policy, and for every arm as its mean over seeds, by task.
-
-    Args:
-        outcomes: By policy, `base` first.
-        estimator: A function of `turnscope.estimators`.
-        ks: Values of k.
-
-    Returns:
-        One series for each policy, then one for each arm. An arm has no value at a task where one
-        of its seeds has none.
-    """
-    single = {
-        name: Series(name, None, estimator(n_N, c_NT, ks), n_N, int(bool(SEEDED.fullmatch(name))))
-        for name, (n_N, c_NT) in outcomes.items()
-    }
-    means = [
-        Series(
-            arm,
-            None,
-            np.mean([single[name].x_NKT for name in members], axis=0),
-            np.min([single[name].n_N for name in members], axis=0),
-            len(members),
-        )
-        for arm, members in arms(list(outcomes)).items()
-    ]
-    return [*single.values(), *means]
-
-
-def differences(levels: Sequence[Series]) -> list[Series]:
-    """Subtract the first series, the base policy, from every other."""
-    return [other.minus(levels[0]) for other in levels[1:]]
-
-
-def bound(study: Study, ks: Sequence[int]) -> Series | None:
-    """Return the structural bound of Pass@(k,T), 1 - (1 - p*_T)^k; None if no task has one."""
-    if np.isnan(study.bound_NT).all():
-        return None
-    x_NKT = 1.0 - (1.0 - study.bound_NT[:, None, :]) ** np.array(ks)[:, None]
-    return Series("bound", None, x_NKT, np.zeros(len(x_NKT), np.int64), 0)
-
-
 def _bounds(tasks: pd.DataFrame, t_max: int) -> Floats:
     bound_NT = np.full((len(tasks), t_max), np.nan)
     for row, (task_id, known) in enumerate(zip(tasks["task_id"], tasks["bound"], strict=True)):
@@ -292,7 +226,12 @@ def _bounds(tasks: pd.DataFrame, t_max: int) -> Floats:
     return bound_NT
 
 
-def _only(frame: pd.DataFrame, column: str) -> str:
+def only(frame: pd.DataFrame, column: str) -> str:
+    """Return the only value of a column.
+
+    Raises:
+        ValueError: There are several.
+    """
     values = frame[column].unique()
     if len(values) != 1:
         raise ValueError(f"episodes of one {column} expected, found: {', '.join(sorted(values))}")

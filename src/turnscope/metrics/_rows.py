@@ -12,7 +12,8 @@ import numpy.typing as npt
 import pandas as pd
 
 from turnscope import intervals, schemas
-from turnscope.metrics._outcomes import Series, Study
+from turnscope.metrics._outcomes import Study
+from turnscope.metrics._series import Series
 
 Floats = npt.NDArray[np.float64]
 

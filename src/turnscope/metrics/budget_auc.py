@@ -15,8 +15,9 @@ import pandas as pd
 
 from turnscope import estimators
 from turnscope.metrics import Settings
-from turnscope.metrics._outcomes import Series, bound, differences, read, series
+from turnscope.metrics._outcomes import read
 from turnscope.metrics._rows import bootstrap, joined, p_values, pointwise, rows
+from turnscope.metrics._series import area, bound, differences, series
 
 
 def estimate(tasks: pd.DataFrame, episodes: pd.DataFrame, settings: Settings) -> pd.DataFrame:
@@ -35,10 +36,10 @@ def estimate(tasks: pd.DataFrame, episodes: pd.DataFrame, settings: Settings) ->
     """
     study = read(tasks, episodes, settings)
     ks, weights, signs = settings.all_ks, study.weights(), study.signs()
-    areas = [_area(one) for one in series(study.outcomes, estimators.pass_at_k, ks)]
-    hats = [_area(one) for one in series(study.outcomes, estimators.pass_hat_k, ks)]
+    areas = [area(one) for one in series(study.outcomes, estimators.pass_at_k, ks)]
+    hats = [area(one) for one in series(study.outcomes, estimators.pass_hat_k, ks)]
     best = bound(study, ks)
-    bests = [] if best is None else [_area(best)]
+    bests = [] if best is None else [area(best)]
     regrets = [one.replaced(top.x_NKT - one.x_NKT) for top in bests for one in areas]
     named = [
         *(("budget_auc", one) for one in areas + bests + differences(areas)),
@@ -53,7 +54,3 @@ def estimate(tasks: pd.DataFrame, episodes: pd.DataFrame, settings: Settings) ->
             columns["p_value"] = p_values(one, signs)
         parts.append(rows(study, metric, one, ks, [None], columns))
     return joined(parts)
-
-
-def _area(one: Series) -> Series:
-    return one.replaced(one.x_NKT.mean(axis=2, keepdims=True))

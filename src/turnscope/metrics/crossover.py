@@ -24,8 +24,9 @@ import pandas as pd
 
 from turnscope import estimators, intervals
 from turnscope.metrics import Settings
-from turnscope.metrics._outcomes import Series, Study, differences, read, series
+from turnscope.metrics._outcomes import Study, read
 from turnscope.metrics._rows import bootstrap, joined, mean, rows
+from turnscope.metrics._series import Series, differences, series
 
 Floats = npt.NDArray[np.float64]
 

@@ -13,8 +13,9 @@ import pandas as pd
 
 from turnscope import estimators, intervals
 from turnscope.metrics import Settings
-from turnscope.metrics._outcomes import Series, Study, arms, differences, read, series
+from turnscope.metrics._outcomes import Study, read
 from turnscope.metrics._rows import joined, mean, rows
+from turnscope.metrics._series import Series, arms, differences, series
 
 
 def estimate(tasks: pd.DataFrame, episodes: pd.DataFrame, settings: Settings) -> pd.DataFrame:

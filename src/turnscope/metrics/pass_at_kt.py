@@ -3,7 +3,7 @@
 Metrics, by policy, k and T = 1, ..., T_max, from one set of blind episodes under T_max:
 
 - `pass_at_k`: at least one of k episodes is solved. Against `base` also the simultaneous bands
-  and, at the budgets of the grid, sign-flip p-values.
+  and, at the budgets of the grid and at the quarters of T_max, sign-flip p-values.
 - `pass_hat_k`: all k episodes are solved.
 - `avg_at_n`: share of episodes solved (k is null).
 - `evaluation_noise`: standard error of `pass_at_k` that is due to the episodes alone, were the
@@ -29,12 +29,9 @@ from turnscope import estimators
 from turnscope.metrics import Settings
 from turnscope.metrics._outcomes import (
     Study,
-    bound,
     count_policies,
-    differences,
     headline,
     read,
-    series,
     test_tasks,
 )
 from turnscope.metrics._rows import (
@@ -47,6 +44,7 @@ from turnscope.metrics._rows import (
     pointwise,
     rows,
 )
+from turnscope.metrics._series import bound, differences, series
 
 Floats = npt.NDArray[np.float64]
 
@@ -120,11 +118,12 @@ def _bounds(study: Study, levels: list[Sampled], weights: Floats) -> Iterator[pd
 def _differences(study: Study, levels: list[Sampled], weights: Floats) -> Iterator[pd.DataFrame]:
     ks, signs = study.settings.all_ks, study.signs()
     grid = [turns - 1 for turns in study.budgets]
+    tested = sorted({*grid, *(turns - 1 for turns in study.quarters)})
     base = levels[0]
     for level in levels[1:]:
         gap = level.series.minus(base.series)
         columns = banded(gap, bootstrap_gap(gap, level, base, weights))
-        columns["p_value"] = p_values(gap, signs, grid)
+        columns["p_value"] = p_values(gap, signs, tested)
         yield rows(study, "pass_at_k", gap, ks, study.turns, columns)
         last = gap.x_NKT[:, :, -1:]
         growths = [

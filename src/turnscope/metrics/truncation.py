@@ -27,17 +27,17 @@ import pandas as pd
 
 from turnscope import estimators, intervals
 from turnscope.metrics import Settings
+from turnscope.metrics._anew import evened, within
 from turnscope.metrics._outcomes import (
-    Outcomes,
     Study,
     count_policies,
     headline,
     read,
     resampling_plan,
-    series,
     test_tasks,
 )
 from turnscope.metrics._rows import bootstrap, joined, p_values, pointwise, rows
+from turnscope.metrics._series import series
 
 
 def estimate(tasks: pd.DataFrame, episodes: pd.DataFrame, settings: Settings) -> pd.DataFrame:
@@ -62,8 +62,8 @@ def estimate(tasks: pd.DataFrame, episodes: pd.DataFrame, settings: Settings) ->
     parts = []
     for budget in sorted(set(blind["budget"].tolist()) - {study.t_max}):
         fresh = blind.loc[blind["budget"] == budget]
-        chosen = test.loc[test["task_id"].isin(fresh["task_id"])]
-        cut = whole.loc[whole["policy"].isin(fresh["policy"])]
+        chosen = test.loc[test["task_id"].isin(fresh["task_id"].unique())]
+        cut = whole.loc[whole["policy"].isin(fresh["policy"].unique())]
         parts += _compare(study, chosen, fresh, cut, budget)
     return joined(parts)
 
@@ -75,10 +75,10 @@ def _compare(
     units_N, strata_N = resampling_plan(tasks)
     part = replace(study, units_N=units_N, strata_N=strata_N)
     weights, signs = part.weights(), part.signs()
-    fresh, whole = _first(fresh, whole), _first(whole, fresh)
+    fresh, whole = evened(fresh, whole), evened(whole, fresh)
     task_ids = list(tasks["task_id"])
-    anew = _within(count_policies(fresh, task_ids, budget), budget)
-    cut = _within(count_policies(whole, task_ids, study.t_max), budget)
+    anew = within(count_policies(fresh, task_ids, budget), budget)
+    cut = within(count_policies(whole, task_ids, study.t_max), budget)
     pairs = zip(
         series(anew, estimators.pass_at_k, ks),
         series(cut, estimators.pass_at_k, ks),
@@ -94,21 +94,3 @@ def _compare(
         low, high, p_value = intervals.equivalence(draws_KTB, study.settings.margin)
         columns |= {"low": low, "high": high, "p_value": p_value}
         yield rows(study, "truncation_equivalence", gap, ks, [budget], columns)
-
-
-def _first(episodes: pd.DataFrame, others: pd.DataFrame) -> pd.DataFrame:
-    """Keep, at each policy and task, no more of the episodes that count than others count."""
-    key = ["policy", "task_id"]
-    limit = others.loc[others["success"].notna()].value_counts(key).to_frame("limit")
-    ordered = episodes.sort_values([*key, "sample"])
-    counts = ordered["success"].notna()
-    place = counts.groupby([ordered[name] for name in key]).cumsum()
-    most = ordered.join(limit, on=key)["limit"].fillna(0)
-    return ordered.loc[~counts | (place <= most)]
-
-
-def _within(outcomes: dict[str, Outcomes], budget: int) -> dict[str, Outcomes]:
-    return {
-        policy: Outcomes(n_N, c_NT[:, budget - 1 : budget])
-        for policy, (n_N, c_NT) in outcomes.items()
-    }

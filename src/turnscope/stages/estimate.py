@@ -1,14 +1,14 @@
 """Estimate one metric of all policies in one environment.
 
 spec: `env`, `model`, `metric`, `settings` (fields of `turnscope.metrics.Settings`).
-inputs: `tasks`, `episodes` (of all policies and conditions). outputs: `estimates`.
+inputs: `tasks`, `rows` (what the metric is made from, of all policies). outputs: `estimates`.
 """
 
 from pathlib import Path
 from typing import Any
 
 from turnscope import registry, tables
-from turnscope.metrics import EPISODES, TASKS, Settings
+from turnscope.metrics import COLUMNS, TASKS, Settings
 from turnscope.stages import _job
 
 
@@ -16,9 +16,10 @@ def run(spec: dict[str, Any], inputs: dict[str, Path], outputs: dict[str, Path])
     """Write table `estimates`."""
     metric = registry.load("metrics", spec["metric"])
     tasks = tables.read(inputs["tasks"], "tasks", TASKS)
-    episodes = tables.read_all(_job.every(inputs, "episodes"), "episodes", EPISODES)
-    rows = metric.estimate(tasks, episodes, Settings(**spec["settings"]))
-    tables.write(tables.conform(rows, "estimates"), outputs["estimates"], "estimates")
+    source = getattr(metric, "SOURCE", "episodes")
+    rows = tables.read_all(_job.every(inputs, "rows"), source, COLUMNS[source])
+    estimates = metric.estimate(tasks, rows, Settings(**spec["settings"]))
+    tables.write(tables.conform(estimates, "estimates"), outputs["estimates"], "estimates")
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
 """Draw one figure.
 
-spec: `figure`, `k` (the K at which depth is studied).
+spec: `figure`, `k` (the K at which depth is studied), `arms` (in the order of the study).
 inputs: `estimates` and `training`, none or more of each. outputs: `pdf`, `svg`, `png`, `csv`.
 """
 
@@ -20,7 +20,7 @@ def run(spec: dict[str, Any], inputs: dict[str, Path], outputs: dict[str, Path])
     estimates, training = (
         tables.read_all(_job.every(inputs, name), name) for name in ("estimates", "training")
     )
-    shown = figure.data(estimates, training, k=spec["k"])
+    shown = figure.data(estimates, training, k=spec["k"], arms=spec["arms"])
     _style.save(figure.plot(shown), shown, [outputs[kind] for kind in KINDS])
 
 

@@ -1,9 +1,9 @@
 """Write the report.
 
 spec: `k` (the K at which depth is studied), `margin` (of the self-test), `facts` (the setup: by
-heading and name).
-inputs: `figures` (SVG) and `data` (CSV) of each figure in the order of the page, `estimates` (of
-all metrics, environments and models), `claims`. outputs: `report`.
+heading and name), `arms` (in the order of the study).
+inputs: `figures` (SVG) and `data` (CSV) of each figure and `summaries` (CSV) in the order of the
+page, `estimates` (of all metrics, environments and models), `claims`. outputs: `report`.
 """
 
 from pathlib import Path
@@ -24,6 +24,11 @@ def run(spec: dict[str, Any], inputs: dict[str, Path], outputs: dict[str, Path])
         pictures.append(
             report.Picture(svg.stem, figure.TITLE, caption, svg.read_text(), data.read_text())
         )
+    sheets = []
+    for path in _job.every(inputs, "summaries"):
+        summary = registry.load("summaries", path.stem)
+        caption = summary.caption(pd.read_csv(path))
+        sheets.append(report.Sheet(path.stem, summary.TITLE, caption, path.read_text()))
     page = report.render(
         pictures,
         tables.read(inputs["claims"], "claims"),
@@ -31,6 +36,8 @@ def run(spec: dict[str, Any], inputs: dict[str, Path], outputs: dict[str, Path])
         k=spec["k"],
         margin=spec["margin"],
         facts=spec["facts"],
+        sheets=sheets,
+        arms=spec["arms"],
     )
     with tables.replacing(outputs["report"]) as draft:
         draft.write_text(page, encoding="utf-8")

@@ -1,33 +1,25 @@
 """Train one arm with one training seed.
 
 spec: `env`, `model`, `arm`, `policy`, `seed` (of the training), `options` (of the environment),
-`budget`, `algorithm`, `algorithm_options`, `training`.
-inputs: `tasks`, `policy` (of the base policy). outputs: `training`, and the policy beside it.
+`budget`, `algorithm`, `algorithm_options`, `training`, `progress`: `seed` (of the study), `tasks`
+(how many of the test tasks), `episodes` and `actions`; null measures nothing on the way.
+inputs: `tasks`, `policy` (of the base policy), and where there are any `states` (to probe) and
+`match` (table `training` of the policy whose tokens may be used). outputs: `training`, `progress`,
+and the policy beside them.
 """
 
 from functools import partial
 from pathlib import Path
 from typing import Any
 
-from turnscope import practice, provenance, registry, tables, training
+from turnscope import practice, progress, provenance, registry, sampling, tables, training
 from turnscope.stages import _job
-from turnscope.types import Budget
+from turnscope.types import Budget, Task
 
 
 def run(spec: dict[str, Any], inputs: dict[str, Path], outputs: dict[str, Path]) -> None:
-    """Write the folder of the policy and table `training`."""
+    """Write the folder of the policy, and tables `training` and `progress`."""
     tasks = tables.to_tasks(tables.read(inputs["tasks"], "tasks"))
-    study = practice.Study(
-        environment=partial(
-            registry.load("environments", spec["env"]).Environment, **spec["options"]
-        ),
-        tasks=[task for task in tasks if task.split == "train"],
-        budget=Budget(**spec["budget"]),
-        algorithm=registry.load("algorithms", spec["algorithm"]).make(**spec["algorithm_options"]),
-        seed=spec["seed"],
-    )
-    recipe = practice.Recipe(**spec["training"])
-    base, folder = inputs["policy"].parent, _job.folder(outputs)
     plugins = [f"environments.{spec['env']}", f"algorithms.{spec['algorithm']}"]
     key = provenance.key(
         "train",
@@ -35,10 +27,61 @@ def run(spec: dict[str, Any], inputs: dict[str, Path], outputs: dict[str, Path])
         provenance.digest(["stages.train", *plugins]),
         {name: provenance.file_sha256(path) for name, path in inputs.items()},
     )
-    curves = training.train(study, recipe, base, folder, _job.scratch(outputs), key)
+    outcome = training.train(
+        _study(spec, tasks),
+        practice.Recipe(**spec["training"]),
+        inputs["policy"].parent,
+        _job.folder(outputs),
+        _job.scratch(outputs),
+        key,
+        exam=_exam(spec["progress"], tasks, inputs) if spec["progress"] else None,
+        tokens=_tokens(inputs["match"]) if "match" in inputs else None,
+    )
     who = {name: spec[name] for name in ("env", "model", "policy")}
-    rows = [who | row for row in curves]
-    tables.write(tables.conform(rows, "training"), outputs["training"], "training")
+    for table, records in (("training", outcome.curves), ("progress", outcome.progress)):
+        rows = [who | record for record in records]
+        tables.write(tables.conform(rows, table), outputs[table], table)
+
+
+def _study(spec: dict[str, Any], tasks: list[Task]) -> practice.Study:
+    """Say what is trained on.
+
+    Raises:
+        ValueError: The arm needs step qualities that the environment does not have.
+    """
+    environment = registry.load("environments", spec["env"])
+    algorithm = registry.load("algorithms", spec["algorithm"]).make(**spec["algorithm_options"])
+    quality = getattr(environment, "step_quality", None)
+    if algorithm.process and quality is None:
+        raise ValueError(
+            f"arm {spec['arm']}: it needs a step_quality, and environment {spec['env']!r} has none"
+        )
+    return practice.Study(
+        environment=partial(environment.Environment, **spec["options"]),
+        tasks=[task for task in tasks if task.split == "train"],
+        budget=Budget(**spec["budget"]),
+        algorithm=algorithm,
+        seed=spec["seed"],
+        quality=quality,
+    )
+
+
+def _exam(options: dict[str, Any], tasks: list[Task], inputs: dict[str, Path]) -> progress.Exam:
+    """Say what is measured on the way."""
+    test = [task for task in tasks if task.split == "test"]
+    return progress.Exam(
+        tasks=sampling.subset(test, options["tasks"]),
+        episodes=options["episodes"],
+        actions=options["actions"],
+        states=tables.read(inputs["states"], "states").to_dict("records"),  # type: ignore[arg-type]
+        seed=options["seed"],
+    )
+
+
+def _tokens(match: Path) -> int:
+    """Read how many tokens a policy had sampled when its training ended."""
+    curves = tables.read(match, "training")
+    return int(curves.loc[curves["name"] == "tokens_total", "value"].max())
 
 
 if __name__ == "__main__":

@@ -1,10 +1,6 @@
-import os
-import random
+import itertools
+import json
 import shutil
-import signal
-import subprocess
-import sys
-import time
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -13,27 +9,24 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from safetensors.torch import load_file
 from transformers import AutoModelForCausalLM, AutoTokenizer
 from trl.trainer.grpo_trainer import GRPOTrainer
 
-from tests.toys import Hall, Speaker, hall
-from turnscope import checkpoints, draws, practice, training
-from turnscope.advantages import TurnBatch
-from turnscope.algorithms import grpo
-from turnscope.algorithms._arm import Algorithm, Moment, full, outcome
+from turnscope import checkpoints, progress, training
+from turnscope.algorithms import grpo, ppo
 from turnscope.environments import frozen_lake
 from turnscope.policies.transformers import Policy
-from turnscope.practice import Batch, Recipe, Study, measure, pay, tokens
-from turnscope.types import Budget, Episode, StopReason, Task, Turn
+from turnscope.practice import Batch, Recipe, Study
+from turnscope.progress import Exam
+from turnscope.training._layout import complete
+from turnscope.training._trainer import Trainer
+from turnscope.types import Budget, StopReason, Task
 
 RECIPE = Recipe(
     steps=2, tasks=4, group=4, learning_rate=1e-3, checkpoint_steps=2, gradient_norm=1e9
 )
 BUDGET = Budget(turns=6, turn_tokens=4)
-
-
-def credited(algorithm, episodes, budgets, group):
-    return practice.credit(algorithm, episodes, pay(algorithm, episodes), budgets, group)
 
 
 class Flaky(frozen_lake.Environment):
@@ -55,7 +48,7 @@ def study(lakes: list[Task], **changes: Any) -> Study:
     return replace(usual, **changes)
 
 
-class Spy(training.Trainer):
+class Spy(Trainer):
     """Keeps what reaches TRL's loss, with the episodes behind it."""
 
     def __init__(self, *arguments: Any):
@@ -82,7 +75,7 @@ class Spy(training.Trainer):
 def spy(folder: Path, scratch: Path, what: Study, recipe: Recipe = RECIPE) -> Spy:
     words = AutoTokenizer.from_pretrained(folder)
     model = AutoModelForCausalLM.from_pretrained(folder, dtype=torch.float32)
-    return Spy(what, recipe, model, words, training.config(recipe, what, scratch))
+    return Spy(what, recipe, folder, model, words, training.config(recipe, what, scratch))
 
 
 @pytest.fixture(scope="module")
@@ -274,7 +267,7 @@ def test_a_step_makes_what_paid_more_likely(nano_folder, lakes, tmp_path):
 
 
 def test_a_study_whose_environment_is_down_changes_nothing(nano_folder, lakes, tmp_path):
-    curves = training.train(
+    curves, _ = training.train(
         study(lakes, environment=Dead),
         RECIPE,
         nano_folder,
@@ -291,228 +284,6 @@ def test_a_study_whose_environment_is_down_changes_nothing(nano_folder, lakes, t
     assert values[1, "environment_errors"] == values[2, "environment_errors"] == 16
     for name in ("success", "reward", "turns", "invalid_share"):
         assert values.get((1, name)) is None or np.isnan(values[1, name])
-
-
-def turn(context: list[int], action: list[int], reward: float = 0.0, key: str = "k") -> Turn:
-    return Turn("", key, "", reward, True, context, action, [0.0] * len(action))
-
-
-def episode(*turns: Turn, stop: StopReason = StopReason.BUDGET, task: str = "t") -> Episode:
-    return Episode(task, 0, list(turns), stop, "", "")
-
-
-def test_the_layout_of_tokens_by_hand():
-    played = episode(turn([1, 2, 3], [4, 5]), turn([6], [7]), turn([8, 9], [4, 4, 5]))
-    assert tokens(played, 99) == (
-        [1, 2, 3],
-        [4, 5, 6, 7, 8, 9, 4, 4, 5],
-        [1, 1, 0, 1, 0, 0, 1, 1, 1],
-    )
-    assert tokens(episode(turn([1], [2])), 99) == ([1], [2], [1])
-
-
-def test_an_episode_that_failed_keeps_its_tokens_and_teaches_nothing():
-    failed = replace(episode(turn([1], [2]), turn([3], [4])), stop=StopReason.ERROR)
-    assert tokens(failed, 99) == ([1], [2, 3, 4], [0, 0, 0])
-    assert tokens(replace(failed, turns=[]), 99) == ([99], [99], [0])
-
-
-def test_credit_by_hand():
-    # Group 0: returns 1 and 0, one failed; group 1: returns 2, 2, 0.5.
-    episodes = [
-        episode(turn([], [1]), turn([], [1], 1.0)),
-        episode(turn([], [1], 9.0), stop=StopReason.ERROR),
-        episode(turn([], [1])),
-        episode(turn([], [1], 2.0)),
-        episode(turn([], [1], 1.5), turn([], [1], 0.5)),
-        episode(turn([], [1], 0.5)),
-    ]
-    got = credited(grpo.make(scale="none"), episodes, [5] * 6, 3)
-    assert [part.tolist() for part in got] == [[0.5, 0.5], [0.0], [-0.5], [0.5], [0.5, 0.5], [-1.0]]
-    scaled = credited(grpo.make(), episodes, [5] * 6, 3)
-    one, two = 0.5**0.5 + 1e-4, (2 * 0.25 / 2 + 1 / 2) ** 0.5 + 1e-4
-    expected = [0.5 / one] * 2 + [0] + [-0.5 / one] + [0.5 / two] * 3 + [-1 / two]
-    np.testing.assert_allclose(np.concatenate(scaled), expected, rtol=1e-12)
-
-
-def test_where_all_or_all_but_one_failed_nothing_is_earned():
-    failed = episode(stop=StopReason.ERROR)
-    alone = episode(turn([], [1], 1.0))
-    assert [part.tolist() for part in credited(grpo.make(), [failed, alone], [5, 5], 2)] == [
-        [],
-        [0],
-    ]
-    assert [part.tolist() for part in credited(grpo.make(), [failed] * 2, [5, 5], 2)] == [[], []]
-
-
-def test_every_pass_takes_every_task_once_in_another_order(lakes):
-    what, recipe = study(lakes[:10]), replace(RECIPE, steps=5, tasks=4)
-    places = practice.order(what, recipe)
-    assert len(places) == 20
-    assert sorted(places[:10]) == sorted(places[10:]) == list(range(10))
-    assert places[:10] != places[10:]
-    assert practice.order(what, replace(recipe, steps=3)) == places[:12]
-    assert practice.order(replace(what, seed=what.seed + 1), recipe) != places
-
-
-def test_tokens_do_not_enter_credit():
-    short = [episode(turn([1], [2], 1.0)), episode(turn([1], [2]))]
-    long = [
-        episode(replace(e.turns[0], context_ids=[7] * 50, action_ids=[8] * 9, observation="x" * 99))
-        for e in short
-    ]
-    one, two = (credited(grpo.make(), each, [5, 5], 2) for each in (short, long))
-    assert [part.tolist() for part in one] == [part.tolist() for part in two]
-
-
-def test_what_an_estimator_is_told():
-    told: list[TurnBatch] = []
-
-    def watch(batch: TurnBatch) -> np.ndarray:
-        told.append(batch)
-        return batch.reward_N * 0
-
-    arm = Algorithm(full, outcome, watch)
-    episodes = [
-        episode(turn([], [1], key="a"), turn([], [1], 1.0, "b")),
-        episode(turn([], [1], key="a")),
-        episode(stop=StopReason.ERROR),
-        episode(turn([], [1], key="b"), turn([], [1], key="b")),
-    ]
-    got = credited(arm, episodes, [5, 5, 3, 3], 2)
-    assert [len(part) for part in got] == [2, 1, 0, 2]
-    (batch,) = told
-    assert batch.episode_N.tolist() == [0, 0, 1, 3, 3]
-    assert batch.group_N.tolist() == [0, 0, 0, 1, 1]
-    assert batch.turn_N.tolist() == [0, 1, 0, 0, 1]
-    assert batch.left_N.tolist() == [5, 4, 5, 3, 2]
-    assert batch.reward_N.tolist() == [0, 1, 0, 0, 0]
-    a, b, a_again, other, other_again = batch.state_N.tolist()
-    assert a == a_again != b
-    assert other == other_again
-    assert other not in (a, b)  # the same name in another task is another state
-
-
-def test_rewards_of_the_wrong_number_are_refused():
-    arm = Algorithm(full, lambda episode: [1.0], grpo.make().credit)
-    with pytest.raises(ValueError, match="reward"):
-        credited(arm, [episode(turn([], [1]), turn([], [1]))] * 2, [5, 5], 2)
-
-
-def halls(number: int) -> list[Task]:
-    return [hall(3, f"h{i}", slip=0.4) for i in range(number)]
-
-
-def play(what: Study, tasks: list[Task], step: int = 0, recipe: Recipe = RECIPE) -> Batch:
-    return practice.play(what, Speaker(0.6), [t for t in tasks for _ in range(4)], step, recipe)
-
-
-def test_schedules_give_each_group_one_budget():
-    moments: list[Moment] = []
-
-    def schedule(moment: Moment) -> int:
-        moments.append(moment)
-        return 1 + int(moment.task_id[1:]) % 3
-
-    arm = replace(grpo.make(), turns=schedule, told=True)
-    what = study(halls(3), environment=Hall, algorithm=arm, seed=7)
-    batch = play(what, halls(3), step=5)
-    assert batch.budgets == [1] * 4 + [2] * 4 + [3] * 4
-    assert all(len(e.turns) <= b for e, b in zip(batch.episodes, batch.budgets, strict=True))
-    assert {(m.seed, m.step, m.steps, m.turns) for m in moments} == {(7, 5, 2, 6)}
-    first = [e.turns[0].observation for e in batch.episodes]
-    assert first == [f"at=0\nturns left {b}" for b in batch.budgets]
-
-
-@pytest.mark.parametrize("turns", [0, 7])
-def test_a_schedule_out_of_range_is_refused(turns):
-    arm = replace(grpo.make(), turns=lambda moment: turns)
-    with pytest.raises(ValueError, match=rf"{turns}.*1 to 6"):
-        play(study(halls(1), environment=Hall, algorithm=arm), halls(1))
-
-
-def test_draws_depend_on_seed_step_task_and_member_alone():
-    what = study(halls(3), environment=Hall)
-    usual = play(what, halls(3)).episodes
-    assert play(what, halls(3)[::-1]).episodes == usual[8:] + usual[4:8] + usual[:4]
-    assert play(what, halls(3)[1:2]).episodes == usual[4:8]
-    others = [
-        play(what, halls(3), step=1).episodes,
-        play(replace(what, seed=1), halls(3)).episodes,
-    ]
-    for other in others:
-        same = sum(one == two for one, two in zip(usual, other, strict=True))
-        assert same < 4
-    assert len({tuple(turn.action for turn in e.turns) for e in usual[:4]}) > 1
-
-
-def test_curves_by_hand():
-    solved = Episode("t", 0, [turn([], [1, 2]), turn([], [1], 1.0)], StopReason.SUCCESS, "", "")
-    wasted = episode(replace(turn([], [1, 2, 3]), valid=False))
-    failed = episode(stop=StopReason.ERROR)
-    episodes = [solved, wasted, failed, wasted]
-    parts = credited(grpo.make(), episodes, [5] * 4, 2)
-    found = measure(Batch(episodes, [5, 5, 3, 3], parts, pay(grpo.make(), episodes)), 2)
-    assert found == {
-        "success": 1 / 3,
-        "turns": 4 / 3,
-        "tokens": 3.0,
-        "budget": 4.0,
-        "invalid_share": 0.5,
-        "zero_variance_groups": 0.5,
-        "environment_errors": 1.0,
-    }
-
-
-def test_curves_where_nothing_was_scored_are_missing_not_zero():
-    failed = [episode(stop=StopReason.ERROR)] * 2
-    found = measure(Batch(failed, [5, 5], [np.zeros(0)] * 2, [None, None]), 2)
-    assert np.isnan(found["success"])
-    assert np.isnan(found["invalid_share"])
-    assert found["environment_errors"] == 2
-
-
-def folder_with(scratch: Path, steps: dict[int, bool], name: str = "run") -> None:
-    assert checkpoints.last(scratch, name) is None
-    for step, complete in steps.items():
-        (scratch / f"checkpoint-{step}").mkdir()
-        (scratch / f"checkpoint-{step}" / "model.safetensors").write_text("x")
-        if complete:
-            (scratch / f"checkpoint-{step}" / checkpoints.COMPLETE).touch()
-
-
-def names_in(folder: Path) -> list[str]:
-    return sorted(path.name for path in folder.iterdir())
-
-
-def test_the_last_complete_checkpoint_is_used_and_incomplete_ones_are_removed(tmp_path):
-    folder_with(tmp_path / "s", {9: True, 10: True, 100: False})
-    found = checkpoints.last(tmp_path / "s", "run")
-    assert found == tmp_path / "s" / "checkpoint-10"
-    assert "checkpoint-100" not in names_in(tmp_path / "s")
-    folder_with(tmp_path / "none", {5: False})
-    assert checkpoints.last(tmp_path / "none", "run") is None
-    assert names_in(tmp_path / "none") == ["run.json"]
-
-
-def test_checkpoints_of_another_run_are_not_used(tmp_path):
-    folder_with(tmp_path / "s", {5: True})
-    assert checkpoints.last(tmp_path / "s", "other") is None
-    assert names_in(tmp_path / "s") == ["run.json"]
-    assert checkpoints.last(tmp_path / "s", "run") is None
-
-
-def test_checkpoints_without_a_name_are_not_used(tmp_path):
-    folder_with(tmp_path / "s", {5: True})
-    (tmp_path / "s" / "run.json").unlink()
-    assert checkpoints.last(tmp_path / "s", "run") is None
-
-
-@pytest.mark.parametrize("content", ["", '"ru', "[]"])
-def test_checkpoints_with_a_damaged_name_are_not_used(tmp_path, content):
-    folder_with(tmp_path / "s", {5: True})
-    (tmp_path / "s" / "run.json").write_text(content)
-    assert checkpoints.last(tmp_path / "s", "run") is None
 
 
 LONG = replace(RECIPE, steps=6, checkpoint_steps=3)
@@ -536,7 +307,7 @@ class Mortal(frozen_lake.Environment):
 
 def run(lakes: list[Task], base: Path, to: Path, recipe: Recipe = LONG, **more: Any) -> list[dict]:
     what = study(lakes, environment=Mortal, **more)
-    return training.train(what, recipe, base, to / "policy", to / "scratch", "name")
+    return training.train(what, recipe, base, to / "policy", to / "scratch", "name").curves
 
 
 def content(folder: Path) -> dict[str, bytes]:
@@ -648,7 +419,7 @@ def test_episodes_cut_by_their_budget_stay_in_the_loss(nano_folder, lakes, tmp_p
     words = AutoTokenizer.from_pretrained(nano_folder)
     model = AutoModelForCausalLM.from_pretrained(nano_folder, dtype=torch.float32)
     with pytest.raises(ValueError, match="stay in the loss"):
-        training.Trainer(what, RECIPE, model, words, settings)
+        Trainer(what, RECIPE, nano_folder, model, words, settings)
 
 
 def test_a_recipe_becomes_trls_words(lakes, tmp_path):
@@ -697,67 +468,119 @@ def test_recipes_that_cannot_be_run_are_refused_in_one_line(
     assert not (tmp_path / "scratch").exists()
 
 
-CHILD = """
-import sys
-from pathlib import Path
-from tests.test_training import KILLED, run
-from turnscope.environments import frozen_lake
+def test_an_arm_that_is_cut_by_its_budget_keeps_every_token_in_the_loss(
+    nano_folder, lakes, tmp_path
+):
+    """BudgetMix would be disabled silently if episodes that ran out of turns were masked."""
+    arm = replace(grpo.make(), turns=lambda moment: 2)
+    trainer = spy(nano_folder, tmp_path, study(lakes, algorithm=arm))
+    trainer.train()
+    cut = 0
+    for inputs, batch in zip(trainer.inputs, trainer.batches, strict=True):
+        counted = (inputs["completion_mask"] * inputs["tool_mask"]).sum(1).tolist()
+        said = [sum(len(turn.action_ids) for turn in e.turns) for e in batch.episodes]
+        assert sorted(counted) == sorted(said)
+        cut += sum(episode.stop is StopReason.BUDGET for episode in batch.episodes)
+    assert cut > 5
 
-lakes = frozen_lake.tasks(3, train=40, test=0, sizes=[3, 4])
-base, folder = map(Path, sys.argv[1:])
-curves = run(lakes, base, folder, KILLED)
-(folder / "curves.txt").write_text(repr(curves))
-"""
-KILLED = replace(RECIPE, steps=24, checkpoint_steps=3)
+
+def test_a_loss_that_leaves_out_what_was_said_is_refused(watched):
+    batch = watched.batches[0]
+    counts = [
+        0 if paid is None else sum(len(turn.action_ids) for turn in one.turns)
+        for one, paid in zip(batch.episodes, batch.rewards, strict=True)
+    ]
+    complete(batch, counts)
+    cut = next(row for row, count in enumerate(counts) if count)
+    with pytest.raises(RuntimeError, match=f"counts 0 of its {counts[cut]} sampled tokens"):
+        complete(batch, [*counts[:cut], 0, *counts[cut + 1 :]])
 
 
-def start_child(base: Path, folder: Path) -> subprocess.Popen:
-    path = os.pathsep.join([str(Path(__file__).parents[1]), *sys.path])
-    return subprocess.Popen(
-        [sys.executable, "-c", CHILD, str(base), str(folder)],
-        env=os.environ | {"PYTHONPATH": path, "OMP_NUM_THREADS": "1"},
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
+def test_divergence_from_base_starts_at_zero_and_grows(nano_folder, lakes, tmp_path):
+    recipe = replace(RECIPE, steps=4, learning_rate=3e-3, micro=3)
+    curves, _ = training.train(
+        study(lakes), recipe, nano_folder, tmp_path / "policy", tmp_path / "scratch", "kl"
     )
+    found = [row["value"] for row in curves if row["name"] == "kl"]
+    assert found[0] == pytest.approx(0, abs=1e-8)
+    assert found[-1] > 1e-3
 
 
-def wait_for(path: Path, child: subprocess.Popen) -> None:
-    while not path.exists() and child.poll() is None:
-        time.sleep(0.0005)
+@pytest.mark.parametrize(
+    ("spoil", "about"), [("loss", "the loss is nan"), ("gradient", "a gradient is not finite")]
+)
+def test_a_run_that_diverges_stops_says_so_and_keeps_its_checkpoints(
+    nano_folder, lakes, tmp_path, spoil, about, monkeypatch
+):
+    usual = GRPOTrainer._compute_loss
+
+    def spoilt(self: Any, model: Any, inputs: Any) -> torch.Tensor:
+        loss = usual(self, model, inputs)
+        if self.state.global_step < 4:
+            return loss
+        if spoil == "loss":
+            return loss * float("nan")
+        loss.register_hook(lambda slope: slope * float("inf"))
+        return loss * 1.0
+
+    monkeypatch.setattr(GRPOTrainer, "_compute_loss", spoilt)
+    with pytest.raises(FloatingPointError, match=f"step 4: {about}"):
+        run(lakes, nano_folder, tmp_path)
+    assert not (tmp_path / "policy").exists()
+    folder = tmp_path / "scratch" / "broken-step-4"
+    (dumped,) = torch.load(folder / "batch.pt", weights_only=True)
+    assert len(dumped["advantages"]) == len(json.loads((folder / "episodes.json").read_text()))
+    monkeypatch.undo()
+    again = run(lakes, nano_folder, tmp_path)
+    assert [row["step"] for row in again if row["name"] == "success"] == [1, 2, 3, 4, 5, 6]
 
 
-@pytest.mark.slow
-def test_a_run_that_is_killed_at_any_moment_ends_the_same(nano_folder, tmp_path):
-    """Killed while a checkpoint is being written, at random moments, and when all but done."""
-    whole, torn = tmp_path / "whole", tmp_path / "torn"
-    assert start_child(nano_folder, whole).wait() == 0
-    chance = random.Random(5)
-    # a pass over the tasks is 10 steps: 21 lies in the third, where the order must be the same too
-    marks = ["checkpoint-3", "checkpoint-6/optimizer.pt", "checkpoint-21/complete"]
-    marks.append("checkpoint-24/complete")
-    delays = [0.0, 0.0, chance.uniform(0, 0.5), 0.0]
-    killed = 0
-    for mark, delay in zip(marks, delays, strict=True):
-        child = start_child(nano_folder, torn)
-        wait_for(torn / "scratch" / mark, child)
-        time.sleep(delay)
-        if child.poll() is None:
-            child.send_signal(signal.SIGKILL)
-            killed += 1
-        child.wait()
-    assert killed >= 3
-    assert start_child(nano_folder, torn).wait() == 0
-    assert content(torn / "policy") == content(whole / "policy")
-    assert (torn / "curves.txt").read_text() == (whole / "curves.txt").read_text()
+def test_a_run_ends_with_the_step_in_which_enough_was_sampled(nano_folder, lakes, tmp_path):
+    def totals(to: Path, tokens: int | None) -> list[float]:
+        found = training.train(
+            study(lakes), LONG, nano_folder, to / "policy", to / "s", "n", tokens=tokens
+        )
+        return [row["value"] for row in found.curves if row["name"] == "tokens_total"]
+
+    every = totals(tmp_path / "whole", None)
+    assert len(every) == 6
+    assert all(one < two for one, two in itertools.pairwise(every))
+    assert totals(tmp_path / "exact", int(every[3])) == every[:4]
+    assert totals(tmp_path / "above", int(every[3]) + 1) == every[:5]
+    assert totals(tmp_path / "above", int(every[3]) + 1) == every[:5]  # only its end was lost
+    with pytest.raises(ValueError, match=r"training.steps = 6: .*give it more steps"):
+        totals(tmp_path / "never", int(every[-1]) + 1)
 
 
-def test_seeds_of_steps_are_all_different():
-    """The noise of a step is named by (seed, step, task, member)."""
-    names = {
-        draws.seed("train", seed, step, task, member)
-        for seed in range(3)
-        for step in range(20)
-        for task in ("a", "b")
-        for member in range(8)
-    }
-    assert len(names) == 3 * 20 * 2 * 8
+def test_policies_are_examined_before_the_first_step_and_at_every_checkpoint(
+    nano_folder, lakes, tmp_path
+):
+    states = progress.choose(
+        frozen_lake.Environment, lakes[:5], BUDGET, Policy(nano_folder), 1, 12, {}
+    )
+    exam = Exam(lakes[:5], 2, 3, states, 1)
+    what = study(lakes[5:], quality=frozen_lake.step_quality)
+    arguments = (what, replace(LONG, steps=5), nano_folder)
+    found = training.train(*arguments, tmp_path / "p", tmp_path / "s", "n", exam=exam)
+    steps = sorted({row["step"] for row in found.progress})
+    assert steps == [0, 3, 5]
+    for step, folder in ((0, nano_folder), (5, tmp_path / "p")):
+        expected = progress.examine(what, exam, Policy(folder))
+        rows = [row for row in found.progress if row["step"] == step]
+        assert rows == [{"step": step, **row} for row in expected]
+    plain = training.train(*arguments, tmp_path / "p2", tmp_path / "s2", "n")
+    assert content(tmp_path / "p2") == content(tmp_path / "p")  # to look does not disturb
+    assert comparable(plain.curves) == comparable(found.curves)
+
+
+@pytest.mark.parametrize("level", ["token", "turn"])
+def test_a_policy_with_a_critic_is_saved_without_it(nano_folder, lakes, tmp_path, level):
+    curves = run(lakes, nano_folder, tmp_path, algorithm=ppo.make(level=level, warmup=2))
+    weights = [load_file(at / "model.safetensors") for at in (nano_folder, tmp_path / "policy")]
+    assert weights[0].keys() == weights[1].keys()
+    assert content(tmp_path / "policy").keys() == content(nano_folder).keys()
+    assert (tmp_path / "scratch" / "checkpoint-6" / "critic.pt").exists()
+    values = {(row["step"], row["name"]): row["value"] for row in curves}
+    assert values[1, "zero_advantage_share"] == values[2, "zero_advantage_share"] == 1
+    assert values[2, "gradient_norm"] == 0 < values[3, "gradient_norm"]  # the critic learns alone
+    assert values[6, "critic_loss"] > 0

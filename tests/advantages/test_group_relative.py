@@ -6,14 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from turnscope.advantages import EPSILON, TurnBatch, group_relative, returns, standardise
-
-
-def batch(episodes: list[list[float]], groups: list[int]) -> TurnBatch:
-    """Lay out the rewards of each turn of each episode."""
-    rows = [(e, g, t, r) for e, g in enumerate(groups) for t, r in enumerate(episodes[e])]
-    episode, group, turn, reward = (np.array(column) for column in zip(*rows, strict=True))
-    return TurnBatch(episode, group, turn, reward.astype(float), np.zeros_like(turn), 9 - turn)
+from tests.advantages.by_hand import batch, batches, reordered, take
+from turnscope.advantages import EPSILON, group_relative, returns, standardise
 
 
 def test_returns_are_summed_by_episode():
@@ -118,3 +112,12 @@ def test_all_turns_of_an_episode_share_its_credit(rewards):
     advantage_N = group_relative(made)
     for number in range(len(rewards)):
         assert len(set(advantage_N[made.episode_N == number])) == 1
+
+
+@given(batches(), st.integers(0, 99))
+def test_shuffled_episodes_keep_their_credit(made, seed):
+    order = reordered(made, seed)
+    moved = take(made, order)
+    _, moved_N = np.unique(moved.episode_N, return_inverse=True)
+    np.testing.assert_allclose(group_relative(moved), group_relative(made)[order], atol=1e-12)
+    np.testing.assert_allclose(returns(moved)[0][moved_N], returns(made)[0][moved_N])

@@ -37,6 +37,8 @@ class TurnBatch:
     """Number of the hidden state before the turn; equal numbers, equal states."""
     left_N: Int
     """Turns left in the budget before the turn."""
+    process_N: Float
+    """Step quality less that of the best action, at most 0; NaN where there is none."""
 
 
 def returns(batch: TurnBatch) -> tuple[Float, Int]:

@@ -1,0 +1,30 @@
+"""Process supervision by an oracle: GRPO, and the exact quality of every action.
+
+Source:
+    Shao et al. 2024, arXiv:2402.03300, with process supervision; the reward model is exact.
+"""
+
+from functools import partial
+
+from turnscope.advantages import SCALES
+from turnscope.advantages.process import process_relative
+from turnscope.algorithms._arm import Algorithm, full, outcome
+
+
+def make(*, weight: float = 1.0, scale: str = "group") -> Algorithm:
+    """Make the arm.
+
+    Args:
+        weight: Of the process reward.
+        scale: Division of centred returns and process rewards, see
+            `turnscope.advantages.standardise`.
+
+    Raises:
+        ValueError: An option is out of range.
+    """
+    if weight <= 0:
+        raise ValueError(f"weight is {weight}; legal is above 0")
+    if scale not in SCALES:
+        raise ValueError(f"scale is {scale!r}; legal is {', '.join(SCALES)}")
+    credit = partial(process_relative, weight=weight, scale=scale)
+    return Algorithm(turns=full, rewards=outcome, credit=credit, process=True)

@@ -1,0 +1,118 @@
+"""Section 4.2: does training raise success while single actions get no better (C5)?
+
+Judged for the reference arm, by evaluations during its training: step 0 against the last one.
+
+Source:
+    Rules: `turnscope.claims._ledger`.
+"""
+
+import re
+from typing import Any
+
+import pandas as pd
+
+from turnscope.claims import _ledger as ledger
+from turnscope.claims._evidence import (
+    Subject,
+    above,
+    below,
+    judgeable,
+    power,
+    reference,
+    select,
+    span,
+)
+
+MULTI, SINGLE, PROBE = "r_multi_change", "r_single_change", "r_single_probe_change"
+PARTS = {
+    "composition": "r_single_composition",
+    "within tasks and quarters": "r_single_within",
+}
+OTHERS = {
+    "every task alike": "r_single_task_change",
+    "first turns": "r_single_first_change",
+}
+
+
+def judge(estimates: pd.DataFrame) -> list[dict[str, Any]]:
+    """Judge C5 for the reference arm of every environment and model.
+
+    Args:
+        estimates: Rows of table `estimates`.
+
+    Returns:
+        Records of table `claims`.
+    """
+    changed = estimates.loc[estimates["metric"] == MULTI, ["env", "model", "policy"]]
+    found = sorted({Subject(*one) for one in changed.itertuples(index=False)})
+    return [
+        _success_without_skill(estimates, one)
+        for one in found
+        if one.policy == reference(estimates, one.env, one.model)
+    ]
+
+
+def _last(estimates: pd.DataFrame, subject: Subject, metric: str) -> pd.DataFrame:
+    rows = select(estimates, subject, metric)
+    return rows.loc[rows["t"] == select(estimates, subject, MULTI)["t"].max()]
+
+
+def _success_without_skill(estimates: pd.DataFrame, subject: Subject) -> dict[str, Any]:
+    multi, single, probe = (_last(estimates, subject, name) for name in (MULTI, SINGLE, PROBE))
+    if not all(judgeable(rows) for rows in (multi, single, probe)):
+        detail = "no step quality in this environment, no probe states, or one without interval"
+        return ledger.row("C5", ledger.NOT_RUN, detail, **subject._asdict())
+    rises, falls = above(multi["low"]).all(), below(single["high"]).all()
+    if below(multi["high"]).all() or above(probe["low"]).all():
+        verdict = ledger.CONTRADICTED
+    else:
+        verdict = ledger.HOLDS if rises and falls else ledger.INCONCLUSIVE
+    parts = [
+        f"step 0 to {multi['t'].iloc[0]}: R_multi {_said(multi)}; R_single on-policy "
+        f"{_said(single)}, on probe states {_said(probe)}",
+        _named(estimates, subject, "On-policy change split", PARTS),
+        _named(estimates, subject, "On-policy otherwise", OTHERS),
+        _by_seed(estimates, subject),
+    ]
+    if verdict != ledger.CONTRADICTED:
+        # an interval that is not above 0 may just be wide
+        parts.append(power(probe, "rise of R_single on probe states"))
+    if verdict == ledger.INCONCLUSIVE and not rises:
+        parts.append(power(multi, "rise of R_multi"))
+    if verdict == ledger.INCONCLUSIVE and not falls:
+        parts.append(power(single, "fall of on-policy R_single"))
+    composition = _last(estimates, subject, PARTS["composition"])
+    one = single.iloc[0]
+    return ledger.row(
+        "C5",
+        verdict,
+        ". ".join(filter(None, parts)),
+        value=one["value"],
+        low=one["low"],
+        high=one["high"],
+        null_value=None if composition.empty else composition["value"].iloc[0],
+        **subject._asdict(),
+    )
+
+
+def _said(rows: pd.DataFrame) -> str:
+    return span(*rows.iloc[0][["value", "low", "high"]])
+
+
+def _named(estimates: pd.DataFrame, subject: Subject, title: str, metrics: dict[str, str]) -> str:
+    found = {name: _last(estimates, subject, metric) for name, metric in metrics.items()}
+    said = [f"{name} {_said(rows)}" for name, rows in found.items() if not rows.empty]
+    return f"{title}: {', '.join(said)}" if said else ""
+
+
+def _by_seed(estimates: pd.DataFrame, subject: Subject) -> str:
+    """List the training seeds, of which the intervals over tasks know nothing."""
+    own = estimates["policy"].str.fullmatch(rf"{re.escape(subject.policy)}-s\d+").fillna(False)
+    texts = []
+    for title, metric in (("R_multi", MULTI), ("R_single on probe states", PROBE)):
+        chosen = estimates.loc[own, "policy"].unique()
+        found = [_last(estimates, subject._replace(policy=name), metric) for name in sorted(chosen)]
+        values = [f"{rows['value'].iloc[0]:+.3f}" for rows in found if not rows.empty]
+        if values:
+            texts.append(f"{title} {', '.join(values)}")
+    return f"By training seed: {'; '.join(texts)}" if texts else "By training seed: not estimated"

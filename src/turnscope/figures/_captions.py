@@ -1,0 +1,53 @@
+"""What captions say of the data: how much there is, and which arms are not drawn."""
+
+from collections.abc import Iterable
+
+import pandas as pd
+
+from turnscope.figures import _style
+
+
+def span(values: Iterable[float]) -> str:
+    """Write a number, or the two ends where it differs between panels."""
+    known = sorted({int(value) for value in values if not pd.isna(value)})
+    if not known:
+        return "an unknown number of"
+    return str(known[0]) if len(known) == 1 else f"{known[0]} to {known[-1]}"
+
+
+def counted(values: Iterable[float], noun: str) -> str:
+    """Write a number with its noun, such as `3 training seeds`."""
+    number = span(values)
+    return f"{number} {noun}" if number == "1" else f"{number} {noun}s"
+
+
+def sizes(frame: pd.DataFrame) -> dict[str, str]:
+    """Write how much data stands behind a frame, for captions.
+
+    Returns:
+        `tasks`, `samples` and `seeds`, each with its noun, and `k`.
+    """
+    seeds = frame.loc[~_style.is_seed(frame) & (frame["seeds"] > 0), "seeds"]
+    return {
+        "tasks": counted(frame["tasks"], "test task"),
+        "samples": counted(frame.loc[frame["samples"] > 0, "samples"], "episode"),
+        "seeds": counted(seeds, "training seed"),
+        "k": span(frame["k"].dropna()) if "k" in frame else "",
+    }
+
+
+def left_out(frame: pd.DataFrame, where: str = "budget_auc") -> str:
+    """Name in a sentence the arms that `_style.legible` leaves out; empty if there are none.
+
+    Args:
+        frame: Result of a figure's `data`.
+        where: The figure that shows them.
+    """
+    names = _style.arms_of(frame)[_style.LEGIBLE :]
+    return f" Not shown: {', '.join(names)}; see {where}." if names else ""
+
+
+def not_run(names: Iterable[str], frame: pd.DataFrame) -> str:
+    """Name in a sentence those arms that the study did not run; empty if there are none."""
+    missing = [name for name in names if name not in set(_style.arms_of(frame))]
+    return f" Not run here: {', '.join(missing)}." if missing else ""

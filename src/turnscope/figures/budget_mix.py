@@ -1,0 +1,162 @@
+"""Does training under mixed budgets help when turns are short, and does it cost anything?"""
+
+from collections.abc import Sequence
+
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from turnscope import budgets, intervals
+from turnscope.figures import _captions, _curves, _quarters, _style
+
+SOURCES = ("pass_at_kt", "between_arms", "awareness")
+TITLE = "BudgetMix against full-budget training"
+CAPTION = (
+    "Pass@({k}, T) at the quarters of T_max for training under mixed turn budgets (budget_mix) and "
+    "its controls, averaged over {seeds}. Upper panels: levels, with 95% intervals over tasks. "
+    "{told}{compared}{tasks}, {samples} of each task.{not_run}"
+)
+COMPARED = (
+    "Lower panels: paired difference to {reference}, which always trains under T_max: "
+    "thick lines are 95% intervals over tasks, filled where they exclude 0, and thin lines over "
+    "training seeds; neither is corrected for their number, and scales differ. At 100%, the "
+    "dashed line is the margin of 2 points, and a triangle the lower end of the one-sided 95% "
+    "interval over training seeds: an arm is not inferior if it lies right of the line. "
+)
+TOLD = "{arms}: played for that budget, with the turns left shown. "
+EXPECTED = (
+    "budget_mix",
+    "budget_mix_told",
+    "speed_shaped",
+    "tight_25",
+    "tight_50",
+    "tight_75",
+    "curriculum_tti",
+    "curriculum_scaling",
+    "grpo_matched",
+    "anytime",
+)
+FAMILIES = ("grpo", "budget_mix", "speed_shaped", "tight", "curriculum", "anytime")
+METRICS = ("pass_at_k", _quarters.TOLD, _quarters.GAP, _quarters.SEEDS, _quarters.LOWER)
+
+
+def data(
+    estimates: pd.DataFrame, training: pd.DataFrame, *, k: int, arms: Sequence[str]
+) -> pd.DataFrame:
+    """Select Pass@(k,T) of BudgetMix and its controls at the quarters, and their differences.
+
+    An arm that was trained with the budget shown is played with the budget shown: its rows have
+    metric `told`, and it has no difference to arms that were played blind.
+
+    Args:
+        estimates: Rows of `estimates`.
+        training: Not used.
+        k: Episodes per task, the K of Pass@(K,T).
+        arms: The arms of the study in order.
+
+    Returns:
+        One row for each mark, columns `_curves.DRAWN`.
+
+    Raises:
+        ValueError: There is no estimate with this k.
+    """
+    rows = estimates.loc[estimates["metric"].isin(METRICS) & (estimates["k"] == k)]
+    rows = rows.loc[~_style.is_seed(rows) & (rows["against"] != "base")]
+    rows = rows.loc[rows["policy"].isin(["base", *filter(_belongs, set(rows["policy"]))])]
+    if "pass_at_k" not in set(rows["metric"]):
+        raise ValueError(f"budget_mix: no estimate of Pass@(k,T) with k={k} to draw")
+    kinds = rows["metric"] == _quarters.TOLD
+    told = set(rows.loc[kinds, "policy"]) - {"base", _quarters.reference(rows)}
+    rows = _quarters.quarters(rows.loc[rows["policy"].isin(told) == kinds])
+    return _curves.drawn(rows, "band_t", arms)
+
+
+def _belongs(arm: str) -> bool:
+    return any(arm == family or arm.startswith(f"{family}_") for family in FAMILIES)
+
+
+def caption(frame: pd.DataFrame) -> str:
+    """Describe the figure to a reader who sees nothing else of the study."""
+    told = _style.arms_of(frame.loc[frame["metric"] == _quarters.TOLD])
+    compared = COMPARED.format(reference=_quarters.reference(frame))
+    return CAPTION.format(
+        **_captions.sizes(frame),
+        compared=compared if _quarters.compared(frame) else "",
+        told=TOLD.format(arms=", ".join(told)) if told else "",
+        not_run=_captions.not_run(EXPECTED, frame),
+    )
+
+
+@_style.styled
+def plot(frame: pd.DataFrame) -> Figure:
+    """Draw two lines of four panels, levels and differences, for each environment and model.
+
+    Args:
+        frame: Result of `data`.
+
+    Returns:
+        A figure; saving it is the caller's business.
+    """
+    pairs, looks = _style.panels(frame), _style.looks(frame)
+    names = ["base", *_style.arms_of(frame)]
+    compared = _quarters.compared(frame)
+    each = [0.3 + 0.17 * len(names), *([0.3 + 0.2 * len(compared)] if compared else [])]
+    size = (_style.DOUBLE, 0.5 + len(pairs) * (sum(each) + 0.45 * len(each)))
+    figure = Figure(figsize=size, layout="constrained")
+    axes = figure.subplots(
+        len(each) * len(pairs), 4, squeeze=False, height_ratios=each * len(pairs)
+    )
+    for row, pair in enumerate(pairs):
+        part = _style.within(frame, pair)
+        levels, *gaps = axes[len(each) * row : len(each) * (row + 1)]
+        _levels(levels, part, names, looks)
+        _quarters.arms_down(levels, names)
+        _quarters.titles(levels, int(part["t"].max()))
+        _style.name_block(levels[0], pair)
+        for ax in levels:
+            ax.set_xlabel(f"Pass@({frame['k'].iloc[0]}, T)")
+        for panels in gaps:
+            _quarters.differences(panels, part, compared, looks)
+            _margin(panels[-1], part, compared, looks)
+            _quarters.arms_down(panels, compared)
+            for ax in panels:
+                ax.set_xlabel(f"lead over {_quarters.reference(frame)}")
+    _style.legend(figure, _entries(frame))
+    return figure
+
+
+def _levels(axes: Sequence[Axes], part: pd.DataFrame, names: list[str], looks: dict) -> None:
+    turns = budgets.grid(budgets.QUARTERS, int(part["t"].max()))
+    for ax, budget in zip(axes, turns, strict=True):
+        rows = part.loc[(part["t"] == budget) & part["metric"].isin(["pass_at_k", _quarters.TOLD])]
+        found = {row["policy"]: row for row in rows.to_dict("records")}
+        ax.sharex(axes[0])
+        for y, name in enumerate(names):
+            if name in found:
+                row, (colour, marker) = found[name], looks[name]
+                if not pd.isna([row["low"], row["high"]]).any():
+                    ax.plot([row["low"], row["high"]], [y, y], color=colour)
+                ax.plot(row["value"], y, marker, color=colour, markersize=3.8, zorder=3)
+        ax.locator_params(axis="x", nbins=3)
+
+
+def _margin(ax: Axes, part: pd.DataFrame, names: list[str], looks: dict) -> None:
+    rows = part.loc[(part["metric"] == _quarters.LOWER) & (part["t"] == part["t"].max())]
+    found = {row["policy"]: row["low"] for row in rows.to_dict("records")}
+    for y, name in enumerate(names):
+        if not pd.isna(found.get(name)):
+            ax.plot(found[name], y + 0.22, "<", color=looks[name].colour, markersize=3.8, zorder=4)
+    if found:
+        ax.axvline(-intervals.NONINFERIORITY, color=_style.BASE, linewidth=0.8, linestyle="--")
+
+
+def _entries(frame: pd.DataFrame) -> list:
+    entries = _quarters.entries(frame)
+    if _quarters.LOWER in set(frame["metric"]):
+        neutral, dash = _style.Look(_style.BASE, ""), {"linestyle": "--", "linewidth": 0.8}
+        mark = {"marker": "<", "linestyle": "none"}
+        entries += [
+            _style.key("lower end over seeds", neutral, **mark),
+            _style.key("margin", neutral, **dash),
+        ]
+    return entries

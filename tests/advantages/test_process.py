@@ -1,0 +1,58 @@
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.advantages.by_hand import batch, batches, reordered, take
+from turnscope.advantages import group_relative
+from turnscope.advantages.process import process_relative
+
+PAIR = batch([[0, 1], [0]], [0, 0], process=[[-0.3, 0.0], [-0.6]])
+
+
+def test_by_hand_with_means_alone():
+    # Process rewards -.3, 0, -.6: mean -.3.
+    advantage_N = process_relative(PAIR, weight=2.0, scale="none")
+    np.testing.assert_allclose(advantage_N, [0.5, 0.5 + 0.6, -0.5 - 0.6], rtol=1e-14)
+
+
+def test_by_hand_with_deviations():
+    # Squares 0 + .09 + .09 over 2 = .09.
+    episode, turn = 0.5 / (0.5**0.5 + 1e-4), 0.3 / (0.3 + 1e-4)
+    expected = [episode, episode + turn, -episode - turn]
+    np.testing.assert_allclose(process_relative(PAIR), expected, rtol=1e-13)
+
+
+def test_a_lonely_episode_still_learns_which_turns_were_better():
+    alone = batch([[0, 0]], [0], process=[[-0.2, 0.0]])
+    np.testing.assert_allclose(process_relative(alone, scale="none"), [-0.1, 0.1], rtol=1e-14)
+    assert process_relative(batch([[1]], [0], process=[[-0.2]])).tolist() == [0]
+
+
+def test_equally_good_turns_leave_the_outcome():
+    best = batch([[0, 1], [0]], [0, 0], process=[[0.0, 0.0], [0.0]])
+    np.testing.assert_array_equal(process_relative(best), group_relative(best))
+
+
+def test_groups_are_compared_within_themselves():
+    two = batch([[0], [0], [0], [0]], [0, 0, 1, 1], process=[[0.0], [-1.0], [-0.5], [-0.7]])
+    np.testing.assert_allclose(process_relative(two, scale="none"), [0.5, -0.5, 0.1, -0.1])
+
+
+def test_an_unknown_quality_is_refused_in_one_line():
+    with pytest.raises(ValueError, match="NaN for 1 of 2 turns") as caught:
+        process_relative(batch([[0, 1]], [0], process=[[np.nan, 0.0]]))
+    assert "\n" not in str(caught.value)
+
+
+@given(batches(), st.sampled_from(["group", "batch", "none"]))
+def test_weight_0_is_grpo(made, scale):
+    advantage_N = process_relative(made, weight=0, scale=scale)
+    np.testing.assert_array_equal(advantage_N, group_relative(made, scale=scale))
+
+
+@given(batches(), st.integers(0, 99))
+def test_shuffled_episodes_keep_their_credit(made, seed):
+    order = reordered(made, seed)
+    moved = process_relative(take(made, order))
+    np.testing.assert_allclose(moved, process_relative(made)[order], atol=1e-11)
