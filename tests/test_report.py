@@ -305,11 +305,11 @@ def test_how_episodes_ended_is_told_and_failures_are_seen():
     found = endings.estimate(tasks, episodes, settings)
     html = render(estimates=pd.concat([pass_at_kt.estimate(tasks, episodes, settings), found]))
     never = cells_after(html, "endings", "grpo-s0")
-    assert never == ["0.0%", "0.0%", "0.0%", "0.0%", "100.0%", "–", "–", "20"]
+    assert never == ["0.0%", "0.0%", "0.0%", "0.0%", "100.0%", "–", "–", "–", "20"]
     some = cells_after(html, "endings", "base")
-    assert (some[4], some[7]) == ("5.0%", "1")
+    assert (some[4], some[8]) == ("5.0%", "1")
     assert sum(float(share.strip("%")) for share in some[:5]) == pytest.approx(100, abs=0.2)
-    assert cells_after(html, "endings", "grpo-s1")[7] == "0"
+    assert cells_after(html, "endings", "grpo-s1")[8] == "0"
 
 
 def test_verdicts_are_told_to_depend_on_the_training_seeds():

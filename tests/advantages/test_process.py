@@ -11,7 +11,7 @@ PAIR = batch([[0, 1], [0]], [0, 0], process=[[-0.3, 0.0], [-0.6]])
 
 
 def test_by_hand_with_means_alone():
-    # Process rewards -.3, 0, -.6: mean -.3.
+    # Given away from each turn on: -.3, 0, -.6: mean -.3.
     advantage_N = process_relative(PAIR, weight=2.0, scale="none")
     np.testing.assert_allclose(advantage_N, [0.5, 0.5 + 0.6, -0.5 - 0.6], rtol=1e-14)
 
@@ -21,6 +21,21 @@ def test_by_hand_with_deviations():
     episode, turn = 0.5 / (0.5**0.5 + 1e-4), 0.3 / (0.3 + 1e-4)
     expected = [episode, episode + turn, -episode - turn]
     np.testing.assert_allclose(process_relative(PAIR), expected, rtol=1e-13)
+
+
+def test_a_turn_answers_for_those_that_follow():
+    long = batch([[0, 0, 0], [0]], [0, 0], process=[[-0.1, -0.2, -0.3], [0.0]])
+    # -.6, -.5, -.3 and 0: mean -.35
+    advantage_N = process_relative(long, scale="none")
+    np.testing.assert_allclose(advantage_N, [-0.25, -0.15, 0.05, 0.35], rtol=1e-13)
+
+
+def test_waiting_until_it_is_too_late_does_not_pay():
+    """Five turns for one move: to wait costs nothing by itself until the last turn."""
+    waits, goes = [0.0, 0.0, 0.0, 0.0, -1.0], [0.0]
+    both = batch([[0, 0, 0, 0, 0], [1]], [0, 0], process=[waits, goes])
+    advantage_N = process_relative(both, scale="none") - group_relative(both, scale="none")
+    np.testing.assert_allclose(advantage_N, [-1 / 6] * 5 + [5 / 6], rtol=1e-13)
 
 
 def test_a_lonely_episode_still_learns_which_turns_were_better():

@@ -201,7 +201,7 @@ def _turns(moment: Moment, share: float) -> int:
 
 
 def test_a_new_arm_is_a_short_file_and_a_line_of_the_config(repo, tmp_path):
-    made = copied(repo, tmp_path)
+    made = shutil.copytree(repo, tmp_path / "copy", symlinks=True)
     assert ARM.count("\n") <= 30
     (made / "src/turnscope/algorithms/short_first.py").write_text(ARM)
     before = (made / "config.yaml").read_text().splitlines()

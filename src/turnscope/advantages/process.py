@@ -1,20 +1,24 @@
-"""Credit by process reward: how good each action was in its own state."""
+"""Credit by process reward: what each action, and those after it, gave away."""
 
 import numpy as np
 
 from turnscope.advantages import Float, TurnBatch, group_relative, standardise
+from turnscope.advantages.gae import gae
 
 
 def process_relative(batch: TurnBatch, *, weight: float = 1.0, scale: str = "group") -> Float:
-    """Add to the credit of each episode the quality of the turn itself.
+    """Add to the credit of each episode what was given away from each turn on.
 
-    The process reward is Q_h(s, a) - V_h(s), the step quality less that of the best action. Each
-    turn is credited with its own, not with those that follow: Q_h already looks ahead. Subtracting
-    a constant favours no action, because the expected score of an action, given what led to it, is
-    0; the mean of the group depends on the action only through the rows of its own episode, as
-    that of `group_relative` does. V_h alone would be a valid baseline too, but then no credit is
-    above 0: every action sampled is pushed down, and only how far tells good from bad. That is
-    the same gradient with more noise.
+    The process reward of a turn is Q_h(s, a) - V_h(s), the step quality less that of the best
+    action: the success probability that it gave away. A turn is credited with the sum of its own
+    and all later ones, of which the most is 0, so that optimal policies stay optimal. Its own alone
+    would not do: with many turns left a wasted one costs nearly nothing, and a policy that need not
+    answer for the turns that follow learns to wait until it is too late.
+
+    Subtracting a constant favours no action, because the expected score of an action, given what
+    led to it, is 0; the mean of the group depends on the action only through the rows of its own
+    episode, as that of `group_relative` does. Sums are centred, not single rewards: those, centred
+    first, would pay or fine long episodes for being long.
 
     Args:
         batch: N turns.
@@ -30,7 +34,8 @@ def process_relative(batch: TurnBatch, *, weight: float = 1.0, scale: str = "gro
 
     Source:
         Shao et al. 2024, arXiv:2402.03300, section 4.1.3, process supervision.
-        Differs: the reward of a step is exact, and is not summed over the steps that follow.
+        Differs: the reward of a step is exact; sums over the steps that follow are normalised, not
+        the single rewards.
     """
     unknown = int(np.isnan(batch.process_N).sum())
     if unknown:
@@ -38,5 +43,8 @@ def process_relative(batch: TurnBatch, *, weight: float = 1.0, scale: str = "gro
             f"process_N is NaN for {unknown} of {len(batch.process_N)} turns; "
             "the environment must give the step quality of every turn"
         )
-    process_N = standardise(batch.process_N, batch.group_N, scale)
+    to_go_N, _ = gae(
+        batch.process_N, np.zeros_like(batch.process_N), batch.episode_N, discount=1.0, trace=1.0
+    )
+    process_N = standardise(to_go_N, batch.group_N, scale)
     return group_relative(batch, scale=scale) + weight * process_N
