@@ -18,13 +18,15 @@ from transformers import PrinterCallback
 
 from benchmarks.rows import Row, Time, clock, main
 from benchmarks.step_trl import Steps
-from turnscope import critic, nano, practice, training
-from turnscope.advantages.anchors import group_in_group
+from turnscope import nano, practice, training
 from turnscope.advantages.gae import gae, spread, whiten
+from turnscope.advantages.gigpo import group_in_group
 from turnscope.algorithms import grpo
+from turnscope.critic import value
 from turnscope.environments import frozen_lake
 from turnscope.policies import uniform
 from turnscope.rollout import Start, rollout
+from turnscope.training._trainer import Trainer
 from turnscope.types import Budget
 
 TASKS, GROUP, TURNS, TURN_TOKENS = 64, 8, 20, 4
@@ -55,7 +57,7 @@ def measure() -> list[Row]:
 
 def _criticised(batch: practice.Batch, level: str) -> Any:
     """Compute what a critic's credit needs beside its network, with made-up values."""
-    steps = critic.lay(batch.episodes, batch.rewards, level)
+    steps = value.lay(batch.episodes, batch.rewards, level)
     value_M = np.linspace(0.0, 1.0, len(steps.reward_M))
     advantage_M, _ = gae(steps.reward_M, value_M, steps.row_M, **GAE)
     return whiten(spread(advantage_M, steps.tokens_M))
@@ -90,7 +92,7 @@ def _steps(folder: Path) -> tuple[practice.Batch, list[Time]]:
         steps=STEPS, tasks=TASKS, group=GROUP, learning_rate=1e-6, checkpoint_steps=1000
     )
     config = training.config(recipe, study, folder / "scratch")
-    made = training.Trainer(study, recipe, folder / "nano", model, words, config)
+    made = Trainer(study, recipe, folder / "nano", model, words, config)
     made.remove_callback(PrinterCallback)
     times: list[Time] = []
     made.add_callback(Steps(times))

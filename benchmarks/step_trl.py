@@ -84,8 +84,10 @@ def _ours(tasks: list[Any], folder: Path) -> training.Trainer:
         learning_rate=1e-6,
         checkpoint_steps=1000,
         micro=OUR_MICRO,
+        reference=False,  # as TRL's own side
     )
-    made = training.Trainer(study, recipe, model, words, training.config(recipe, study, folder))
+    config = training.config(recipe, study, folder)
+    made = training.Trainer(study, recipe, calls.checkpoint(), model, words, config)
     made.policy = calls.policy(made.policy.model, words)  # with the tool in the prompt
     made.remove_callback(PrinterCallback)
     return made

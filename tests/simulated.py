@@ -117,8 +117,41 @@ def progress(
                 probe = {"source": "probe", "place": 2 * place + state, "success": None}
                 records += [{**who, **probe, "turn": turn}] * 6
     frame = pd.DataFrame(records).assign(env=ENV, model=MODEL, best=1.0)
+    frame["state_key"] = (frame["turn"] % 3).astype(str)
     quality = np.minimum(1.0, 0.2 + 0.02 * frame["step"] + 0.3 * rng.random(len(frame)))
     return frame.assign(left=t_max - frame["turn"], quality=quality).astype({"success": "boolean"})
+
+
+def training(seed: int, steps: int = 6, t_max: int = 8) -> pd.DataFrame:
+    """Simulate training curves of two arms with two seeds each, one of which draws its budgets.
+
+    Args:
+        seed: Names the whole training.
+        steps: Optimiser steps.
+        t_max: Budget of the other arm, turns.
+
+    Returns:
+        A frame of table `training`.
+    """
+    rng = np.random.Generator(np.random.PCG64(seed))
+    records = []
+    for policy in ("grpo-s0", "grpo-s1", "budget_mix-s0", "budget_mix-s1"):
+        tokens = np.cumsum(rng.integers(100, 200, steps))
+        for step in range(1, steps + 1):
+            drawn = rng.integers(1, t_max + 1, 4) if "mix" in policy else np.full(4, t_max)
+            turns, counts = np.unique(drawn, return_counts=True)
+            curves = {
+                "success": rng.random(),
+                "critic_loss": None,
+                "zero_variance_groups": rng.random() / 2,
+                "tokens_total": float(tokens[step - 1]),
+                **{f"budget_T{t}": count / 4 for t, count in zip(turns, counts, strict=True)},
+            }
+            records += [
+                {"policy": policy, "step": step, "name": name, "value": value}
+                for name, value in curves.items()
+            ]
+    return pd.DataFrame(records).assign(env=ENV, model=MODEL).astype({"value": float})
 
 
 def _tasks(rng: np.random.Generator, tasks: int, t_max: int) -> pd.DataFrame:

@@ -46,3 +46,10 @@ def test_checkpoints_with_a_damaged_name_are_not_used(tmp_path, content):
     folder_with(tmp_path / "s", {5: True})
     (tmp_path / "s" / "run.json").write_text(content)
     assert checkpoints.last(tmp_path / "s", "run") is None
+
+
+def test_what_broke_another_run_is_kept(tmp_path):
+    folder_with(tmp_path / "s", {5: True})
+    (tmp_path / "s" / "broken-step-6").mkdir()
+    assert checkpoints.last(tmp_path / "s", "other") is None
+    assert names_in(tmp_path / "s") == ["broken-step-6", "run.json"]

@@ -100,8 +100,30 @@ def test_arms_that_see_the_turns_left_are_told_apart():
     assert told == ["budget_mix_told"]
 
 
-def test_a_reference_outside_the_study_is_legal():
-    config.check(study(study__arms=["gigpo"], sampling__told__policies=["base"]), SCHEMA)
+def test_a_reference_outside_the_study_is_legal_if_nothing_is_compared_with_it():
+    given = study(study__arms=["gigpo", "ppo"], sampling__told__policies=["base"])
+    line = (
+        r"^metrics\.reference: 'grpo' is no arm of the study, and metric 'between_arms' compares "
+        r"with it; legal is gigpo, ppo$"
+    )
+    with pytest.raises(ValueError, match=line):
+        config.check(given, SCHEMA)
+    given["study"]["metrics"] = ["pass_at_kt"]
+    given |= {"figures": ["pass_at_k"], "summaries": []}
+    config.check(given, SCHEMA)
+
+
+def test_an_arm_that_sees_the_turns_left_must_be_played_so():
+    plain = {"figures": ["pass_at_k"], "summaries": [], "study__metrics": ["pass_at_kt"]}
+    line = (
+        r"^study\.metrics: 'awareness' is missing; arm 'budget_mix_told' is trained seeing the "
+        r"turns left, and is played so for that metric alone$"
+    )
+    with pytest.raises(ValueError, match=line):
+        config.check(study(study__arms=["grpo", "budget_mix_told"], **plain), SCHEMA)
+    config.check(study(study__arms=["grpo", "budget_mix"], **plain), SCHEMA)
+    plain["study__metrics"] = ["pass_at_kt", "awareness"]
+    config.check(study(study__arms=["grpo", "budget_mix_told"], **plain), SCHEMA)
 
 
 def test_an_arm_may_be_matched_with_one_outside_the_study():

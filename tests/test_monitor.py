@@ -1,4 +1,5 @@
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -27,6 +28,8 @@ def test_curves_by_hand():
         "distinct_actions": 1.0,  # the one pair in state a of the first task
         "anchor_size": pytest.approx(4 / 3),  # a twice and b in one task, a in the other
         "anchor_singletons": 0.5,
+        "anchor_left_size": pytest.approx(4 / 3),
+        "anchor_left_singletons": 0.5,
         "environment_errors": 1.0,
         "budget_T3": 0.5,
         "budget_T5": 0.5,
@@ -50,7 +53,7 @@ def test_distinct_actions_are_pairs_in_one_state_of_one_task():
     assert monitor.distinct(batch) == pytest.approx(2 / 4)
 
 
-def curves(success, distinct=0.5, invalid=0.0):
+def curves(success: Any, distinct: Any = 0.5, invalid: Any = 0.0) -> dict[str, list[float]]:
     each = {"success": success, "distinct_actions": distinct, "invalid_share": invalid}
     size = max(len(one) for one in each.values() if isinstance(one, list))
     return {name: one if isinstance(one, list) else [one] * size for name, one in each.items()}

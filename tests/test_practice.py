@@ -3,15 +3,19 @@ from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from tests.played import credited, episode, turn
+from tests.played import batch_of, credited, episode, turn
 from tests.toys import Hall, Speaker, hall
-from turnscope import draws, practice
+from turnscope import draws, practice, registry
 from turnscope.advantages import TurnBatch
-from turnscope.algorithms import grpo
-from turnscope.algorithms._arm import Algorithm, Critic, Moment, full, outcome
+from turnscope.algorithms import grpo, ppo
+from turnscope.algorithms._arm import Algorithm, Moment, full, outcome
+from turnscope.critic import Critic, value
 from turnscope.practice import Batch, Recipe, Study, tokens
-from turnscope.types import Budget, Quality, StopReason, Task
+from turnscope.training._layout import spread
+from turnscope.types import Budget, Episode, Quality, StopReason, Task
 
 RECIPE = Recipe(steps=2, tasks=4, group=4, learning_rate=1e-3, checkpoint_steps=2)
 
@@ -65,14 +69,18 @@ def test_where_all_or_all_but_one_failed_nothing_is_earned():
     assert [part.tolist() for part in credited(grpo.make(), [failed] * 2, [5, 5], 2)] == [[], []]
 
 
-def test_every_pass_takes_every_task_once_in_another_order():
+def test_a_pass_takes_tasks_once_in_another_order_and_steps_do_not_span_passes():
     what, recipe = study(halls(10)), replace(RECIPE, steps=5, tasks=4)
     places = practice.order(what, recipe)
     assert len(places) == 20
-    assert sorted(places[:10]) == sorted(places[10:]) == list(range(10))
-    assert places[:10] != places[10:]
+    passes = [places[:8], places[8:16]]
+    assert all(len(set(each)) == 8 for each in passes)
+    assert passes[0] != passes[1]
+    assert set(places) == set(range(10))  # those that sat out come in another pass
     assert practice.order(what, replace(recipe, steps=3)) == places[:12]
     assert practice.order(replace(what, seed=what.seed + 1), recipe) != places
+    even = practice.order(what, replace(recipe, tasks=5, steps=4))
+    assert sorted(even[:10]) == sorted(even[10:]) == list(range(10))
 
 
 def test_tokens_do_not_enter_credit():
@@ -179,9 +187,7 @@ def test_seeds_of_steps_are_all_different():
 
 
 def test_a_critic_leaves_credit_to_the_training_loop():
-    critic = Critic("turn", 1.0, 1.0, 1e-3, 0.5, 1, 0)
-    arm = Algorithm(full, outcome, critic)
-    got = credited(arm, [episode(turn([], [1], 1.0)), episode(turn([], [1]))], [5, 5], 2)
+    got = credited(ppo.make(), [episode(turn([], [1], 1.0)), episode(turn([], [1]))], [5, 5], 2)
     assert [part.tolist() for part in got] == [[0.0], [0.0]]
 
 
@@ -214,3 +220,43 @@ def test_schedules_and_rewards_see_the_structural_minimum():
     tasks = [hall(2, "short"), hall(5, "long")]
     play(study(tasks, algorithm=replace(grpo.make(), rewards=rewards)), tasks)
     assert set(seen) == {("short", 2, 6), ("long", 5, 6)}
+
+
+def wordy(played: Episode, lengths: list[int]) -> Episode:
+    """Let the environment say more, or less, before each turn but the first."""
+    turns = [
+        replace(part, context_ids=[7] * length if number else part.context_ids)
+        for number, (part, length) in enumerate(zip(played.turns, lengths, strict=False))
+    ]
+    return replace(played, turns=turns)
+
+
+@pytest.mark.parametrize("name", registry.names("algorithms"))
+@given(data=st.data())
+def test_text_of_the_environment_changes_no_advantage_of_any_arm(name, data):
+    arm = registry.load("algorithms", name).make()
+    lengths = st.lists(st.integers(0, 5), min_size=4, max_size=4)
+    sizes = st.lists(st.integers(1, 3), min_size=1, max_size=4)
+    played, counts = [], []
+    for number in range(4):
+        tokens = data.draw(sizes)
+        turns = [turn([1], [2] * size, 0.0, f"s{at}") for at, size in enumerate(tokens)]
+        turns[-1] = replace(turns[-1], reward=float(number % 2))
+        stop = StopReason.SUCCESS if number % 2 else StopReason.BUDGET
+        played.append(replace(episode(*turns), stop=stop))
+        counts.append(tokens)
+    other = [wordy(one, data.draw(lengths)) for one in played]
+    qualities = [[Quality(0.5, 0.5 + 0.1 * at) for at in range(len(each))] for each in counts]
+    found = []
+    for each in (played, other):
+        made = batch_of(arm, each, [4] * 4, 2, qualities)
+        if isinstance(arm.credit, Critic):
+            for level in ("token", "turn"):
+                steps = value.lay(each, made.rewards, level)
+                found.append((steps.reward_M.tolist(), steps.tokens_M.tolist()))
+        else:
+            width = sum(len(part.context_ids) + len(part.action_ids) for part in each[0].turns)
+            credit = spread(made, 40 + width)
+            found.append([row[row != 0].tolist() for row in credit])
+    half = len(found) // 2
+    assert found[:half] == found[half:]

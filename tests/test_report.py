@@ -11,6 +11,7 @@ from tests.figures import synthetic
 from turnscope import report, tables
 from turnscope.metrics import Settings, endings, pass_at_kt, truncation
 from turnscope.report import Picture, Sheet, _studies, _words
+from turnscope.types import Arm
 
 SVG = (
     '<?xml version="1.0"?><svg width="237.6pt" height="100pt" xmlns="http://www.w3.org/2000/svg"/>'
@@ -66,7 +67,13 @@ def plain_estimates(**study) -> pd.DataFrame:
 
 
 def render(
-    pictures=(PICTURE,), claims=None, estimates=None, facts=FACTS, sheets=(), arms=("grpo",)
+    pictures=(PICTURE,),
+    claims=None,
+    estimates=None,
+    facts=FACTS,
+    sheets=(),
+    arms=("grpo",),
+    told=(),
 ) -> str:
     return report.render(
         pictures,
@@ -74,7 +81,7 @@ def render(
         plain_estimates() if estimates is None else estimates,
         k=8,
         margin=0.04,
-        arms=arms,
+        arms={arm: Arm(arm, arm, arm in told) for arm in arms},
         sheets=sheets,
         facts=facts,
     )
@@ -236,6 +243,15 @@ def test_arms_stand_in_the_order_of_the_study():
         for arm in arms:
             expected += [arm, *(f"{arm}-s{seed}" for seed in seeds)]
         assert re.findall(r'<th scope="row">([^<]*)', part) == expected
+
+
+def test_an_arm_that_was_trained_told_is_said_to_be_played_blind():
+    estimates = synthetic.estimates()
+    words = "grpo is played blind here, without the turns left it was trained with."
+    assert words not in text_of(render(estimates=estimates))
+    html = render(estimates=estimates, arms=("grpo", "ppo"), told=("grpo", "ppo"))
+    for section in ("numbers", "endings"):
+        assert words in html.split(f'<h2 id="{section}">')[1].split("</section>")[0]
 
 
 def test_an_unknown_verdict_is_refused():

@@ -26,9 +26,10 @@ def last(scratch: Path, name: str) -> Path | None:
         name: What the checkpoints must belong to.
     """
     label = scratch / "run.json"
-    if not label.exists() or label.read_text() != json.dumps(name):
-        shutil.rmtree(scratch, ignore_errors=True)
     scratch.mkdir(parents=True, exist_ok=True)
+    if not label.exists() or label.read_text() != json.dumps(name):
+        for path in scratch.glob("checkpoint-*"):
+            shutil.rmtree(path)
     draft = scratch / "run.json.tmp"
     draft.write_text(json.dumps(name))
     draft.replace(label)

@@ -24,7 +24,8 @@ def measure(batch: Batch, group: int) -> dict[str, float]:
     paid = [None if rewards is None else sum(rewards) for rewards in batch.rewards]
     groups = [set(paid[at : at + group]) - {None} for at in range(0, len(paid), group)]
     known = [one.value for turn in batch.qualities for one in turn if one is not None]
-    size, alone = anchor_sizes(batch.rows) if turns else (float("nan"), float("nan"))
+    size, alone = anchor_sizes(batch.rows)
+    size_left, alone_left = anchor_sizes(batch.rows, "state+remaining")
     return {
         "success": _mean([float(bool(episode.success)) for episode in scored]),
         "turns": _mean([float(len(episode.turns)) for episode in scored]),
@@ -36,6 +37,8 @@ def measure(batch: Batch, group: int) -> dict[str, float]:
         "distinct_actions": distinct(batch),
         "anchor_size": size,
         "anchor_singletons": alone,
+        "anchor_left_size": size_left,
+        "anchor_left_singletons": alone_left,
         "environment_errors": float(len(batch.episodes) - len(scored)),
         **histogram(batch.budgets[::group]),
     }

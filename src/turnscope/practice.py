@@ -12,7 +12,8 @@ import numpy as np
 
 from turnscope import draws
 from turnscope.advantages import Float, TurnBatch
-from turnscope.algorithms._arm import Algorithm, Critic, Moment
+from turnscope.algorithms._arm import Algorithm, Moment
+from turnscope.critic import Critic
 from turnscope.rollout import Start, rollout
 from turnscope.types import Budget, Environment, Episode, Policy, Quality, StopReason, Task
 
@@ -43,6 +44,9 @@ class Recipe:
     """Steps in which the learning rate rises; it is constant afterwards."""
     gradient_norm: float = 1.0
     """Longest gradient."""
+    reference: bool = True
+    """Whether to keep the base policy beside the one that is trained, to log the divergence from
+    it; costs its memory."""
     micro: int | None = 16
     """Episodes in a forward pass of the update, so that little of it is padding; None is all."""
 
@@ -83,14 +87,18 @@ class Batch:
 def order(study: Study, recipe: Recipe) -> list[int]:
     """Say which task each place of each step gets: pass after pass over all tasks, shuffled.
 
+    Tasks that would not fill the last step of a pass sit that pass out, other ones each time: a
+    step that spans two passes could hold a task twice, and so the same episodes twice.
+
     Returns:
         Indices into the tasks of the study, `recipe.tasks` for each step.
     """
+    whole = len(study.tasks) // recipe.tasks * recipe.tasks
     places: list[int] = []
     while len(places) < recipe.steps * recipe.tasks:
-        lap = len(places) // len(study.tasks)
-        shuffle = np.random.Generator(np.random.PCG64(draws.seed("order", study.seed, lap)))
-        places += shuffle.permutation(len(study.tasks)).tolist()
+        name = draws.seed("order", study.seed, len(places) // whole)
+        shuffle = np.random.Generator(np.random.PCG64(name))
+        places += shuffle.permutation(len(study.tasks))[:whole].tolist()
     return places[: recipe.steps * recipe.tasks]
 
 

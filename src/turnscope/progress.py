@@ -150,6 +150,7 @@ def _graded(
         "source": source,
         "task_id": task.task_id,
         "place": place,
+        "state_key": turn.state_key,
         "turn": number,
         "left": left,
         "quality": quality.value if quality else None,

@@ -76,7 +76,21 @@ TRAINING = pa.schema(
     [
         *WHO,
         column("step", pa.int32(), "optimiser steps done, from 1"),
-        column("name", pa.string(), "what was measured, see training curves"),
+        column(
+            "name",
+            pa.string(),
+            "what was measured. On the episodes of the step: `reward`, `success`, `turns`, "
+            "`tokens`, `tokens_total` (sampled so far), `budget`, `budget_T6` (share of groups "
+            "under 6 turns; no row where it is 0), `quality` (mean step quality), "
+            "`invalid_share` (of turns), `zero_variance_groups` (share), `distinct_actions` "
+            "(share of pairs of actions in one state of one task that differ), `anchor_size` "
+            "and `anchor_singletons` (turns in one state of one task, and the share of turns "
+            "alone in theirs; `anchor_left_`: with equally many turns left), "
+            "`environment_errors`. Of the update: `zero_advantage_share` (of sampled tokens), "
+            "`entropy` and `kl` to base (nats per sampled token), `gradient_norm`, `loss`, "
+            "`learning_rate`, `critic_loss`, `explained_variance`; `collapse` is 1 while the "
+            "alarm is on",
+        ),
         column("value", pa.float64(), "its value at that step; null if undefined", null=True),
     ]
 )
@@ -101,6 +115,7 @@ PROGRESS = pa.schema(
         column("source", pa.string(), "`policy`: its own episodes; `probe`: fixed states of base"),
         column("task_id", pa.string(), "test task, see tasks"),
         column("place", pa.int32(), "number of the episode at this task, or of the probe state"),
+        column("state_key", pa.string(), "hidden state before the action"),
         column("turn", pa.int32(), "number of the turn, from 0"),
         column("left", pa.int32(), "turns left in the budget before it, turns"),
         column("quality", pa.float64(), "quality of the action, 0 to 1; null if none", null=True),
@@ -127,12 +142,17 @@ ESTIMATES = pa.schema(
         column(
             "t",
             pa.int32(),
-            "T of Pass@(K,T), turns; of `r_multi`, `r_single` and their kin the optimiser step; "
-            "null if it has none",
+            "T of Pass@(K,T), turns; of `r_multi`, `r_single` and their kin the optimiser step; of "
+            "`budget_share` the budget, turns; of `told_solved_` and a budget the turn; null if it "
+            "has none",
             null=True,
         ),
         column(
-            "value", pa.float64(), "the estimate; null where undefined, as for k > n", null=True
+            "value",
+            pa.float64(),
+            "the estimate; of metrics that end in `_holm` the adjusted p-value; null where "
+            "undefined, as for k > n",
+            null=True,
         ),
         column(
             "low",
@@ -156,11 +176,14 @@ ESTIMATES = pa.schema(
             "p_value",
             pa.float64(),
             "two-sided p-value of `value` = 0, if tested; that of not being equivalent for "
-            "`truncation_equivalence`, that of a loss of 0.02 or more for `between_arms_lower`",
+            "`truncation_equivalence`, that of a loss of 0.02 or more for `between_arms_lower`; of "
+            "metrics that end in `_holm` adjusted over the quarters of T_max",
             null=True,
         ),
-        column("tasks", pa.int32(), "tasks that entered"),
-        column("samples", pa.int32(), "fewest episodes of a task that entered, per policy"),
+        column("tasks", pa.int32(), "tasks that entered; 0 for what is taken from training curves"),
+        column(
+            "samples", pa.int32(), "fewest episodes of a task that entered, per policy; 0 likewise"
+        ),
         column("seeds", pa.int32(), "training seeds that entered; 0 for `base` and bounds"),
     ]
 )

@@ -59,6 +59,17 @@ class Step(NamedTuple):
     """The action could be parsed. An invalid action is a legal, wasted turn."""
 
 
+class Arm(NamedTuple):
+    """One recipe of training, as those who compare arms know it."""
+
+    name: str
+    """Key of the config under `arms`; its policies are called `NAME-s0`, `NAME-s1`, ..."""
+    algorithm: str
+    """A module in `turnscope.algorithms`."""
+    told: bool
+    """Whether it is trained seeing the turns left."""
+
+
 class Quality(NamedTuple):
     """How good an action was, on a scale from 0 to 1 that the environment chooses."""
 

@@ -121,3 +121,12 @@ def test_shuffled_episodes_keep_their_credit(made, seed):
     _, moved_N = np.unique(moved.episode_N, return_inverse=True)
     np.testing.assert_allclose(group_relative(moved), group_relative(made)[order], atol=1e-12)
     np.testing.assert_allclose(returns(moved)[0][moved_N], returns(made)[0][moved_N])
+
+
+@pytest.mark.parametrize("value", [0.7, 0.1, 0.55, 0.9])
+@pytest.mark.parametrize("scale", ["group", "batch", "none"])
+def test_a_group_of_equal_returns_earns_exactly_nothing(value, scale):
+    """Although the mean of eight equal numbers may differ from them by rounding."""
+    found = standardise(np.array([value] * 8 + [0.0, 1.0]), np.array([0] * 8 + [1] * 2), scale)
+    assert not found[:8].any()
+    assert found[8] < 0 < found[9]

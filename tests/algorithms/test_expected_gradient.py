@@ -6,6 +6,9 @@ credit, here with a length normaliser that is constant. Divided by the deviation
 credit no longer knows how much was won, and the gradients part. In this world with G = 2, that of
 BudgetMix is shorter by 42% (uniform) and 44% (geometric): two episodes solved at different turns
 always differ in speed, but mostly not under one budget. It points nearly the same way.
+
+Divided by the tokens of the batch instead of a constant, the gradient of BudgetMix grows by up to
+the ratio of mean episode lengths, 1.43 (uniform) and 1.46 (geometric): its episodes are shorter.
 """
 
 from itertools import product
@@ -72,8 +75,8 @@ def score(steps, theta_SA):
     return gradient_TSA
 
 
-def mean_gradient(algorithm, turns, size, theta_SA=THETA_SA):
-    """The gradient of a group, averaged over all groups of that size under a budget."""
+def groups(algorithm, turns, size, theta_SA=THETA_SA):
+    """List every group under a budget: its probability, its turns, and its summed gradient."""
     played = episodes(turns, theta_SA)
     paid = [np.array(algorithm.rewards(episode, AT)) for _, _, episode in played]
     scores = [score(steps, theta_SA) for _, steps, _ in played]
@@ -91,20 +94,58 @@ def mean_gradient(algorithm, turns, size, theta_SA=THETA_SA):
         left_N=turns - turn_N,
         process_N=np.full(len(turn_N), np.nan),
     )
-    weight_N = credit(algorithm, batch) * chance_G[batch.group_N]
     score_NSA = np.concatenate([scores[i] for i in flat])
-    return np.einsum("n,nsa->sa", weight_N, score_NSA) / (size * T_MAX)
+    gradient_GSA = np.zeros((len(members), *theta_SA.shape))
+    np.add.at(gradient_GSA, batch.group_N, credit(algorithm, batch)[:, None, None] * score_NSA)
+    return chance_G, np.bincount(batch.group_N), gradient_GSA
+
+
+def mean_gradient(algorithm, turns, size, theta_SA=THETA_SA):
+    """The gradient of a group, averaged over all groups of that size under a budget."""
+    chance_G, _, gradient_GSA = groups(algorithm, turns, size, theta_SA)
+    return np.einsum("g,gsa->sa", chance_G, gradient_GSA) / (size * T_MAX)
 
 
 def mixed_gradient(mix, size, scale):
     """The gradient of BudgetMix, averaged over its budgets."""
     algorithm = budget_mix.make(**mix, scale=scale)
-    drawn = Mix(**mix)
     parts = [
         weight * mean_gradient(algorithm, turns, size)
-        for turns, weight in zip(drawn.budgets(AT), drawn.weights(), strict=True)
+        for turns, weight in zip(*budgets_of(mix), strict=True)
     ]
     return np.sum(parts, axis=0)
+
+
+def budgets_of(mix):
+    """The budgets that BudgetMix draws, and their probabilities."""
+    drawn = Mix(**mix)
+    return drawn.budgets(AT), drawn.weights()
+
+
+def token_mean(algorithm, drawn, size, count):
+    """The gradient of a batch of groups, divided by the tokens of that batch, in the mean.
+
+    A turn is one token. Groups of a batch are alike and independent, so the mean is `count` times
+    that of one group's gradient over its own tokens and those of the others.
+    """
+    longest = size * T_MAX + 1
+    chance_L, gradient_LSA = np.zeros(longest), np.zeros((longest, *THETA_SA.shape))
+    for turns, weight in zip(*drawn, strict=True):
+        chance_G, tokens_G, gradient_GSA = groups(algorithm, turns, size)
+        np.add.at(chance_L, tokens_G, weight * chance_G)
+        np.add.at(gradient_LSA, tokens_G, (weight * chance_G)[:, None, None] * gradient_GSA)
+    others = np.ones(1)
+    for _ in range(count - 1):
+        others = np.convolve(others, chance_L)
+    tokens_LR = np.arange(longest)[:, None] + np.arange(len(others))
+    share_L = np.divide(1, tokens_LR, where=tokens_LR > 0, out=np.zeros(tokens_LR.shape)) @ others
+    return count * np.einsum("l,lsa->sa", share_L, gradient_LSA)
+
+
+def apart(one, other):
+    """How long the first gradient is against the second, and the cosine between them."""
+    lengths = np.linalg.norm(one), np.linalg.norm(other)
+    return lengths[0] / lengths[1], np.sum(one * other) / (lengths[0] * lengths[1])
 
 
 def objective(mix, theta_SA):
@@ -154,3 +195,56 @@ def test_division_by_the_deviation_parts_them(mix):
     assert 0.4 < gap < 0.5
     assert np.linalg.norm(mixed) < length
     assert 0.999 < np.sum(mixed * shaped) / (length * np.linalg.norm(mixed)) < 0.99999
+
+
+def by_tokens(mix, scale, count, size=2):
+    """The gradients of BudgetMix and of speed shaping, each by the tokens of its batch."""
+    options = {**mix, "scale": scale}
+    mixed = token_mean(budget_mix.make(**options), budgets_of(mix), size, count)
+    return mixed, token_mean(speed_shaped.make(**options), ((T_MAX,), (1.0,)), size, count)
+
+
+def mean_length(drawn):
+    """The mean number of turns of an episode under budgets and their probabilities."""
+    return sum(
+        weight * chance * len(episode.turns)
+        for turns, weight in zip(*drawn, strict=True)
+        for chance, _, episode in episodes(turns, THETA_SA)
+    )
+
+
+@pytest.mark.parametrize("mix", MIXES.values(), ids=MIXES)
+def test_tokens_of_one_group_are_those_that_were_listed(mix):
+    # every episode of one turn: the mean over tokens is the mean over episodes
+    algorithm = budget_mix.make(**mix)
+    one = token_mean(algorithm, ((1,), (1.0,)), 2, 1)
+    np.testing.assert_allclose(one, mean_gradient(algorithm, 1, 2) * T_MAX)
+
+
+@pytest.mark.parametrize("mix", MIXES.values(), ids=MIXES)
+def test_a_mean_over_tokens_lengthens_the_slope_of_shorter_episodes(mix, record_property):
+    longer = mean_length(((T_MAX,), (1.0,))) / mean_length(budgets_of(mix))
+    assert 1.4 < longer < 1.5
+    last = 1.0
+    for count in (1, 2, 16, 200):
+        length, cosine = apart(*by_tokens(mix, "none", count))
+        record_property(f"batch of {count}: length and cosine", (length, cosine))
+        assert last + 0.01 < length < longer
+        assert 0.999 < cosine < 1 - 1e-12
+        last = length
+    # a large batch has its mean number of tokens for sure
+    assert length == pytest.approx(longer, rel=1e-3)
+    assert cosine > 1 - 1e-8
+
+
+@pytest.mark.parametrize("mix", MIXES.values(), ids=MIXES)
+def test_under_the_default_loss_the_two_gaps_partly_cancel(mix, record_property):
+    constant, _ = apart(
+        mixed_gradient(mix, 2, "group"),
+        mean_gradient(speed_shaped.make(**mix, scale="group"), T_MAX, 2),
+    )
+    length, cosine = apart(*by_tokens(mix, "group", 16))
+    record_property("length and cosine", (length, cosine))
+    assert np.isfinite([length, cosine]).all()
+    assert constant < length < 1
+    assert 0.999 < cosine < 1 - 1e-6

@@ -1,7 +1,25 @@
 """Estimates written out by hand, for judging claims."""
 
+import numpy as np
 import pandas as pd
 
+from turnscope import intervals
+from turnscope.types import Arm
+
+ARMS = {
+    one.name: one
+    for one in (
+        Arm("grpo", "grpo", False),
+        Arm("gigpo", "gigpo", False),
+        Arm("gigpo_left", "gigpo", False),
+        Arm("oracle_process", "oracle_process", False),
+        Arm("ppo", "ppo", False),
+        Arm("budget_mix", "budget_mix", False),
+        Arm("budget_mix_fine", "budget_mix", False),
+        Arm("budget_mix_told", "budget_mix", True),
+    )
+}
+"""A study in which two algorithms are trained in several ways, one of them told its budget."""
 BASIC = {"env": "lake", "model": "nano", "policy": "grpo", "against": "base"}
 COLUMNS = {name: float("nan") for name in ("value", "low", "high", "p_value")}
 
@@ -23,6 +41,15 @@ def gap(k: int, t: int, value: float, half: float = 0.02, metric: str = "pass_at
         for end, sign in (("low", -1), ("high", 1))
     }
     return {"metric": metric, **BASIC, "k": k, "t": t, "value": value, **ends, "seeds": 3}
+
+
+def holm(metric: str, *rows: dict) -> list[dict]:
+    """Adjust the p-values of some rows, as the metrics do."""
+    adjusted = intervals.holm(np.array([row["p_value"] for row in rows]))
+    return [
+        {**row, "metric": metric, "value": p, "p_value": p, "low": None, "high": None}
+        for row, p in zip(rows, adjusted, strict=True)
+    ]
 
 
 def headroom(t: int, value: float, half: float = 0.02) -> dict:

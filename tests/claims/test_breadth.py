@@ -1,11 +1,11 @@
 import pytest
 
-from tests.claims.evidence import gap, table
+from tests.claims.evidence import ARMS, gap, table
 from turnscope.claims.breadth import judge
 
 
 def verdict(claim, *rows):
-    return next(row for row in judge(table(*rows)) if row["claim"] == claim)
+    return next(row for row in judge(table(*rows), ARMS) if row["claim"] == claim)
 
 
 def at_t_max(*values, half=0.02):
@@ -99,7 +99,18 @@ def test_arms_are_judged_and_single_seeds_are_not():
     rows = at_t_max(0.1, 0.1, 0.1)
     single = [{**row, "policy": "grpo-s0", "seeds": 1} for row in rows]
     ceiling = [{**row, "policy": "oracle", "seeds": 0} for row in rows]
-    assert {row["policy"] for row in judge(table(*rows, *single, *ceiling))} == {"grpo"}
+    assert {row["policy"] for row in judge(table(*rows, *single, *ceiling), ARMS)} == {"grpo"}
+
+
+def test_an_arm_that_was_told_its_budget_is_not_judged_by_blind_play():
+    told = [{**row, "policy": "budget_mix_told"} for row in at_t_max(0.1, 0.1, 0.1)]
+    found = judge(table(*at_t_max(0.1, 0.1, 0.1), *told), ARMS)
+    said = {(row["claim"], row["policy"]): row for row in found}
+    assert {place for place, row in said.items() if row["verdict"] != "not run"} == {("C1", "grpo")}
+    for claim in ("C1", "C1b"):
+        row = said[claim, "budget_mix_told"]
+        assert row["detail"].startswith("budget_mix_told was trained seeing the turns left")
+        assert row["value"] is None
 
 
 def test_seeds_are_told_beside_the_verdict():

@@ -1,7 +1,7 @@
 import pandas as pd
 import pytest
 
-from tests.claims.evidence import gap, table
+from tests.claims.evidence import ARMS, gap, holm, table
 from tests.simulated import Skill, study
 from turnscope.claims.budget_mix import judge
 from turnscope.metrics import Settings, between_arms, pass_at_kt
@@ -25,19 +25,21 @@ def evidence(
 ):
     """Write the rows of a comparison; `lower` is value, half of the 90% interval and p."""
     value, narrow, p_value = lower
+    tested = [
+        row(t, x, half, "between_arms_seeds", p_value=p, seeds=seeds)
+        for t, x, p in zip(QUARTERS, values, p_values, strict=True)
+    ]
     return [
         {**gap(8, 20, 0.3), "policy": "budget_mix"},
-        *(
-            row(t, x, half, "between_arms_seeds", p_value=p, seeds=seeds)
-            for t, x, p in zip(QUARTERS, values, p_values, strict=True)
-        ),
+        *tested,
+        *holm("between_arms_seeds_holm", *tested),
         *(row(t, x, 0.01, "between_arms") for t, x in zip(QUARTERS, values, strict=True)),
         row(20, value, narrow, "between_arms_lower", p_value=p_value, seeds=seeds),
     ]
 
 
 def verdict(claim, *rows):
-    return next(found for found in judge(table(*rows)) if found["claim"] == claim)
+    return next(found for found in judge(table(*rows), ARMS) if found["claim"] == claim)
 
 
 @pytest.mark.parametrize(
@@ -96,6 +98,7 @@ def test_one_seed_is_no_test(claim):
         if one["metric"] in ("between_arms_seeds", "between_arms_lower")
         else one
         for one in rows
+        if not one["metric"].endswith("_holm")
     ]
     found = verdict(claim, *rows)
     assert found["verdict"] == "not run"
@@ -111,9 +114,28 @@ def test_without_the_reference_arm_nothing_is_judged(claim):
     assert "not compared with grpo at k=8" in found["detail"]
 
 
-def test_only_the_blind_mix_is_judged():
-    told = [{**one, "policy": "budget_mix_told"} for one in evidence()]
-    assert {found["policy"] for found in judge(table(*told, *evidence()))} == {"budget_mix"}
+def test_every_blind_arm_of_the_algorithm_is_judged_whatever_its_name():
+    others = [
+        {**one, "policy": name}
+        for name in ("budget_mix_fine", "budget_mix_told", "ppo")
+        for one in evidence()
+    ]
+    found = judge(table(*others, *evidence()), ARMS)
+    judged = [row["policy"] for row in found if row["verdict"] != "not run"]
+    assert judged == ["budget_mix", "budget_mix", "budget_mix_fine", "budget_mix_fine"]
+    told = [row for row in found if row["verdict"] == "not run"]
+    assert [row["claim"] for row in told] == ["C7a", "C7b"]
+    assert {row["policy"] for row in told} == {"budget_mix_told"}
+
+
+def test_the_adjusted_p_values_are_those_of_the_table():
+    rows = [
+        {**one, "value": 0.06, "p_value": 0.06} if one["metric"].endswith("_holm") else one
+        for one in evidence()
+    ]
+    found = verdict("C7a", *rows)
+    assert found["verdict"] == "inconclusive"
+    assert "Holm: T=5: p=0.0600" in found["detail"]
 
 
 def simulated(mixed: Skill, seed: int) -> dict[str, str]:
@@ -123,7 +145,7 @@ def simulated(mixed: Skill, seed: int) -> dict[str, str]:
     frames = study(seed, tasks=80, episodes=16, policies={"base": Skill(-1.0), **trained})
     settings = Settings(ks=[1, 8], k=8, shares=[1.0], draws=300, seed=1)
     found = pd.concat([one.estimate(*frames, settings) for one in (pass_at_kt, between_arms)])
-    return {row["claim"]: row["verdict"] for row in judge(found)}
+    return {row["claim"]: row["verdict"] for row in judge(found, ARMS)}
 
 
 def test_a_planted_lead_is_found_from_episodes_to_verdicts():

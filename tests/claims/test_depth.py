@@ -1,7 +1,7 @@
 import pandas as pd
 import pytest
 
-from tests.claims.evidence import crossover, gap, headroom, table
+from tests.claims.evidence import ARMS, crossover, gap, headroom, table
 from tests.simulated import Skill, study
 from turnscope.claims import _ledger as ledger
 from turnscope.claims.depth import judge
@@ -12,7 +12,7 @@ LAST = gap(8, 20, 0.2)
 
 
 def verdict(claim, *rows):
-    return next(row for row in judge(table(*rows)) if row["claim"] == claim)
+    return next(row for row in judge(table(*rows), ARMS) if row["claim"] == claim)
 
 
 @pytest.mark.parametrize(
@@ -126,10 +126,21 @@ def test_without_an_interval_nothing_is_judged(claim, broken):
 
 
 def test_without_eight_attempts_nothing_is_judged():
-    rows = judge(table(gap(4, 20, 0.2), gap(4, 6, 0.1)))
+    rows = judge(table(gap(4, 20, 0.2), gap(4, 6, 0.1)), ARMS)
     assert {row["claim"]: row["verdict"] for row in rows} == dict.fromkeys(
         ("C2a", "C2b", "C2c"), "not run"
     )
+
+
+def test_an_arm_that_was_told_its_budget_is_not_judged_by_blind_play():
+    tight = [gap(8, t, -0.1) for t in (2, 4, 6)]
+    told = [{**row, "policy": "budget_mix_told"} for row in (LAST, *tight)]
+    found = {
+        (row["claim"], row["policy"]): row["verdict"]
+        for row in judge(table(LAST, *tight, *told), ARMS)
+    }
+    assert found["C2b", "grpo"] == "holds"
+    assert [found[claim, "budget_mix_told"] for claim in ("C2a", "C2b", "C2c")] == ["not run"] * 3
 
 
 def judged(arm: Skill, seed: int = 1) -> dict[str, str]:
@@ -144,7 +155,7 @@ def verdicts(tasks: pd.DataFrame, episodes: pd.DataFrame) -> dict[str, str]:
     settings = Settings(ks=[1, 8], k=8, shares=tenths, draws=500, seed=1)
     metrics = pass_at_kt, crossovers, over_seeds
     estimates = pd.concat([one.estimate(tasks, episodes, settings) for one in metrics])
-    return {row["claim"]: row["verdict"] for row in ledger.assemble(estimates)}
+    return {row["claim"]: row["verdict"] for row in ledger.assemble(estimates, ARMS)}
 
 
 ADVANTAGE = ("C1", "C1b", "C2a", "C2b")

@@ -1,6 +1,6 @@
 import pytest
 
-from tests.claims.evidence import gap, table
+from tests.claims.evidence import ARMS, gap, holm, table
 from turnscope.claims.process import judge
 
 QUARTERS = (5, 10, 15, 20)
@@ -12,11 +12,16 @@ def evidence(values=(0.1, 0.1, 0.1, 0.1), p_values=(0.001, 0.001, 0.001, 0.001),
         {**gap(8, t, value), **WHO, "p_value": p}
         for t, value, p in zip(QUARTERS, values, p_values, strict=True)
     ]
-    return [*rows, {**gap(8, 0, area, metric="between_arms_auc"), **WHO, "against": "grpo"}]
+    adjusted = holm("pass_at_k_holm", *rows)
+    return [
+        *rows,
+        *adjusted,
+        {**gap(8, 0, area, metric="between_arms_auc"), **WHO, "against": "grpo"},
+    ]
 
 
 def verdict(*rows):
-    (found,) = judge(table(*rows))
+    (found,) = judge(table(*rows), ARMS)
     return found
 
 
@@ -48,7 +53,7 @@ def test_an_open_case_tells_which_power_it_had():
     assert "a true difference in AUC of at least 0.029" in detail
 
 
-@pytest.mark.parametrize("left_out", range(5))
+@pytest.mark.parametrize("left_out", range(9))
 def test_without_all_parts_nothing_is_judged(left_out):
     rows = evidence()
     del rows[left_out]
@@ -57,11 +62,31 @@ def test_without_all_parts_nothing_is_judged(left_out):
     assert verdict(*rows)["verdict"] == "not run"
 
 
-def test_two_arms_on_one_environment():
+def test_the_arms_of_two_algorithms_on_one_environment():
     others = [
         [{**row, **who} for row in evidence()]
-        for who in ({"policy": "oracle_process"}, {"policy": "ppo"}, {"env": "bfcl"})
+        for who in (
+            {"policy": "oracle_process"},
+            {"policy": "gigpo_left"},
+            {"policy": "ppo"},
+            {"env": "bfcl"},
+        )
     ]
-    found = judge(table(*evidence(), *(row for rows in others for row in rows)))
-    assert [row["policy"] for row in found] == ["gigpo", "oracle_process"]
+    found = judge(table(*evidence(), *(row for rows in others for row in rows)), ARMS)
+    assert [row["policy"] for row in found] == ["gigpo", "gigpo_left", "oracle_process"]
     assert {row["env"] for row in found} == {"frozen_lake"}
+
+
+def test_the_sign_of_each_seed_is_told():
+    seeds = [
+        {**row, "policy": f"gigpo-s{seed}"}
+        for seed, lead in ((10, -0.05), (2, 0.1))
+        for row in evidence(values=(lead, 0.1, 0.1, 0.1))
+    ]
+    detail = verdict(*evidence(), *seeds)["detail"]
+    assert "D by training seed at T=5: +0.100, -0.050 (1 above 0 and 1 below of 2); T=10" in detail
+    assert "By training seed: not estimated" in verdict(*evidence())["detail"]
+
+
+def test_the_rule_says_that_it_is_conditional_on_the_seeds():
+    assert "conditional on the training seeds" in verdict(*evidence())["rule"]

@@ -1,6 +1,6 @@
 import pytest
 
-from tests.claims.evidence import gap, table
+from tests.claims.evidence import ARMS, gap, table
 from turnscope.claims.training import judge
 
 NAN = float("nan")
@@ -21,7 +21,7 @@ def evidence(multi=0.3, single=-0.1, probe=0.0, half=0.02):
 
 
 def verdict(*rows):
-    (found,) = judge(table(*rows))
+    (found,) = judge(table(*rows), ARMS)
     return found
 
 
@@ -50,7 +50,7 @@ def test_every_form_is_printed():
     detail = verdict(*evidence(), *others)["detail"]
     assert "step 0 to 100: R_multi +0.300 [+0.280, +0.320]" in detail
     assert "R_single on-policy -0.100 [-0.120, -0.080], on probe states +0.000" in detail
-    assert "composition -0.080 [-0.100, -0.060], within tasks and quarters -0.020" in detail
+    assert "composition -0.080 [-0.100, -0.060], within states -0.020" in detail
     assert "every task alike -0.030 [-0.050, -0.010], first turns +0.005" in detail
 
 
@@ -70,9 +70,25 @@ def test_the_last_step_counts():
 
 
 def test_seeds_are_listed():
-    seeds = [{**row, "policy": f"grpo-s{seed}"} for seed in (0, 1) for row in evidence(0.1 * seed)]
-    detail = verdict(*evidence(), *seeds)["detail"]
-    assert "By training seed: R_multi +0.000, +0.100; R_single on probe states +0" in detail
+    seeds = [
+        {**row, "policy": f"grpo-s{seed}"}
+        for seed in (0, 1)
+        for row in evidence(0.1 * seed, 0.1 - 0.3 * seed)
+    ]
+    row = verdict(*evidence(), *seeds)
+    assert "By training seed: R_multi +0.000, +0.100 (1 above 0 and 0 below of 2)" in row["detail"]
+    assert "; R_single on-policy +0.100, -0.200 (1 above 0 and 1 below of 2)" in row["detail"]
+    assert "; R_single on probe states +0.000, +0.000 (0 above 0" in row["detail"]
+    assert "conditional on the training seeds" in row["rule"]
+
+
+def test_a_reference_arm_that_was_told_says_so():
+    told = [{**row, "policy": "budget_mix_told"} for row in evidence()]
+    compared = gap(8, 20, 0.0, metric="between_arms") | {"against": "budget_mix_told"}
+    row = verdict(*told, compared)
+    assert row["policy"] == "budget_mix_told"
+    assert "Its episodes show the turns left" in row["detail"]
+    assert "turns left" not in verdict(*evidence())["detail"]
 
 
 def test_only_the_reference_arm_is_standard_training():
@@ -96,4 +112,4 @@ def test_without_a_step_quality_nothing_is_judged():
 
 
 def test_without_progress_there_is_no_row():
-    assert judge(table(gap(8, 20, 0.3))) == []
+    assert judge(table(gap(8, 20, 0.3)), ARMS) == []

@@ -282,6 +282,28 @@ def test_values_agree_with_the_bound_at_the_start(module, tasks):
             assert max(values.values()) == pytest.approx(bound[turns - 1], abs=1e-12)
 
 
+def test_step_quality_equals_values_along_an_episode(module, tasks):
+    if not (hasattr(module, "step_quality") and hasattr(module, "values")):
+        pytest.skip("the environment knows no step quality or no values")
+    for task in tasks[:20]:
+        environment = module.Environment()
+        environment.reset(task, 3)
+        for left in range(6, 0, -1):
+            values, key = module.values(environment, left), environment.state_key()
+            quality = module.step_quality(task, key, module.words()[0], left)
+            for word, value in values.items():
+                quality = module.step_quality(task, key, word, left)
+                assert quality.value == pytest.approx(value, abs=1e-12)
+                assert quality.best == pytest.approx(max(values.values()), abs=1e-12)
+                assert 0 <= quality.value <= quality.best <= 1
+            wasted = module.step_quality(task, key, "\x00 no such action", left)
+            later = max(module.values(environment, left - 1).values()) if left > 1 else 0.0
+            assert wasted == (pytest.approx(later, abs=1e-12), quality.best)
+            said = module.words()[left % len(module.words())]
+            if environment.step(said).terminated:
+                break
+
+
 def test_expert_is_a_function_of_seed_and_turn(module, tasks):
     if not hasattr(module, "expert"):
         pytest.skip("the environment has no expert")

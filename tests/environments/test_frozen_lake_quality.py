@@ -162,3 +162,20 @@ def test_looked_up_values_are_the_computed_ones(turns_left: int):
 def test_no_turn_left_is_refused():
     with pytest.raises(ValueError, match="turns_left is 0"):
         quality.action_values(lake.parse(("PG", "__"), 0.2), 0, 0)
+
+
+def test_the_quality_of_a_step_by_hand():
+    """No slip, the goal two moves to the right, a hole below the start."""
+    task = Task("t", "test", "3x3", "t", {"map": ["P_G", "O__", "___"], "slip": 0.0}, 2)
+    found = {
+        (word, left): frozen_lake.step_quality(task, "r0c0", word, left)
+        for word in ("right", "down", "left", "jump")
+        for left in (1, 2, 3)
+    }
+    assert found["right", 2] == found["right", 3] == (1.0, 1.0)
+    assert found["down", 3] == (0.0, 1.0)
+    # staying at the wall, or saying nothing legal, is a wasted turn
+    for word in ("left", "jump"):
+        assert found[word, 3] == (1.0, 1.0)
+        assert found[word, 2] == (0.0, 1.0)
+        assert found[word, 1] == (0.0, 0.0)

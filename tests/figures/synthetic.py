@@ -9,7 +9,8 @@ import pandas as pd
 
 from tests import simulated
 from turnscope import budgets, registry, schemas, tables
-from turnscope.metrics import Settings
+from turnscope.metrics import Settings, schooling
+from turnscope.types import Arm
 
 KS = (1, 2, 4, 8, 16)
 METRICS = (
@@ -36,6 +37,27 @@ FIFTEEN = (
     "grpo_matched",
     "anytime",
 )
+ALGORITHMS = {
+    "ppo_turn": "ppo",
+    "budget_mix_told": "budget_mix",
+    "tight_25": "tight",
+    "tight_50": "tight",
+    "tight_75": "tight",
+    "curriculum_tti": "curriculum",
+    "curriculum_scaling": "curriculum",
+    "grpo_matched": "grpo",
+}
+
+
+def named(*names: str, **algorithms: str) -> dict[str, Arm]:
+    """Return the arms of a study; those called told are.
+
+    Args:
+        names: Arms that are called as in the config.
+        algorithms: Other arms, and the algorithm of each.
+    """
+    known = {name: ALGORITHMS.get(name, name) for name in names} | algorithms
+    return {name: Arm(name, known[name], "_told" in name) for name in known}
 
 
 @functools.cache
@@ -64,6 +86,8 @@ def estimates(
         for metric in METRICS:
             rows = registry.load("metrics", metric).estimate(tasks_frame, episodes, settings)
             parts.append(rows)
+        curves = training(envs=(env,), arms=arms, seeds=seeds, t_max=t_max)
+        parts.append(schooling.estimate(tasks_frame, curves, settings))
         parts.append(_step_rewards(env, arms, seeds))
     frame = pd.concat([part for part in parts if len(part)], ignore_index=True)
     tables.conform(frame, "estimates")
@@ -138,6 +162,7 @@ def training(
         "invalid_share": 0.05 * (1 - rise_S),
         "zero_variance_groups": 0.2 + 0.2 * rise_S,
         "turns": 11 - 3 * rise_S,
+        "tokens_total": 5000.0 * step_S,
     }
     parts = []
     for env in envs:
@@ -169,7 +194,13 @@ def training(
 
 
 def _budgets(rng: np.random.Generator, arm: str, steps: int, t_max: int) -> dict[str, np.ndarray]:
-    """Draw the share of groups under each turn budget; all under one but with BudgetMix."""
+    """Draw the share of groups under each turn budget; all under one but with BudgetMix.
+
+    A curriculum allows half of the turns until half of the steps are done.
+    """
+    if arm.startswith("curriculum"):
+        early_S = (np.arange(steps) < steps // 2).astype(float)
+        return {f"budget_T{t_max // 2}": early_S, f"budget_T{t_max}": 1 - early_S}
     if not arm.startswith("budget_mix"):
         return {f"budget_T{t_max}": np.ones(steps)}
     drawn_ST = rng.multinomial(16, np.full(t_max, 1 / t_max), size=steps) / 16

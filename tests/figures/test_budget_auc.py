@@ -10,7 +10,7 @@ ARMS = ("grpo",)
 
 
 def drawn(**study):
-    return budget_auc.data(synthetic.estimates(**study), NONE, k=8, arms=ARMS)
+    return budget_auc.data(synthetic.estimates(**study), NONE, k=8, arms=synthetic.named(*ARMS))
 
 
 def value(frame, **where):
@@ -63,7 +63,7 @@ def test_without_an_interval_only_the_value_is_printed():
 def test_without_a_bound_there_is_no_regret():
     estimates = synthetic.estimates()
     known = (estimates["policy"] != "bound") & (estimates["metric"] != "budget_regret")
-    frame = budget_auc.data(estimates.loc[known], NONE, k=8, arms=ARMS)
+    frame = budget_auc.data(estimates.loc[known], NONE, k=8, arms=synthetic.named(*ARMS))
     assert "best possible policy" in budget_auc.caption(drawn())
     assert "best possible policy" not in budget_auc.caption(frame)
     figure = budget_auc.plot(frame)
@@ -73,4 +73,4 @@ def test_without_a_bound_there_is_no_regret():
 
 def test_a_k_that_was_not_estimated_is_named():
     with pytest.raises(ValueError, match="k=3"):
-        budget_auc.data(synthetic.estimates(), NONE, k=3, arms=ARMS)
+        budget_auc.data(synthetic.estimates(), NONE, k=3, arms=synthetic.named(*ARMS))

@@ -10,7 +10,7 @@ ARMS = ("grpo",)
 
 
 def drawn():
-    return crossover.data(synthetic.estimates(), NONE, k=8, arms=ARMS)
+    return crossover.data(synthetic.estimates(), NONE, k=8, arms=synthetic.named(*ARMS))
 
 
 def test_bars_are_the_shares_and_the_last_one_is_never():
@@ -46,7 +46,7 @@ def test_an_undefined_distribution_is_not_drawn_as_never():
     estimates = synthetic.estimates().copy()
     estimates.loc[estimates["metric"].str.startswith("crossover"), "value"] = np.nan
     with pytest.raises(ValueError, match="k=8"):
-        crossover.data(estimates, NONE, k=8, arms=ARMS)
+        crossover.data(estimates, NONE, k=8, arms=synthetic.named(*ARMS))
 
 
 def test_seeds_are_left_to_the_table_of_estimates():

@@ -39,7 +39,9 @@ def module(request):
 
 def drawn(module, **study):
     arms = study.get("arms", ("grpo",))
-    return module.data(synthetic.estimates(**study), synthetic.training(**study), k=8, arms=arms)
+    return module.data(
+        synthetic.estimates(**study), synthetic.training(**study), k=8, arms=synthetic.named(*arms)
+    )
 
 
 def texts(figure):
@@ -95,7 +97,7 @@ def test_without_estimates_there_is_nothing_to_draw(module):
         table.empty_table().to_pandas() for table in (schemas.ESTIMATES, schemas.TRAINING)
     )
     with pytest.raises(ValueError, match=module.__name__.split(".")[-1]):
-        module.data(estimates, training, k=8, arms=())
+        module.data(estimates, training, k=8, arms=synthetic.named())
 
 
 def test_missing_numbers_leave_gaps(module):
@@ -108,8 +110,10 @@ def test_missing_numbers_leave_gaps(module):
 def test_the_order_of_the_rows_does_not_matter(module):
     estimates, training = synthetic.estimates(), synthetic.training()
     shuffled = estimates.sample(frac=1, random_state=1).set_index(pd.Index([0] * len(estimates)))
-    mixed = module.data(shuffled, training[::-1], k=8, arms=("grpo",))
-    pd.testing.assert_frame_equal(mixed, module.data(estimates, training, k=8, arms=("grpo",)))
+    mixed = module.data(shuffled, training[::-1], k=8, arms=synthetic.named("grpo"))
+    pd.testing.assert_frame_equal(
+        mixed, module.data(estimates, training, k=8, arms=synthetic.named("grpo"))
+    )
 
 
 def test_a_caption_is_whole_and_says_how_much_data_there_is(module):
@@ -156,7 +160,10 @@ study = {"arms": ("grpo", "new", "other"), "seeds": 2}
 for name in registry.names("figures"):
     module = registry.load("figures", name)
     frame = module.data(
-        synthetic.estimates(**study), synthetic.training(**study), k=8, arms=study["arms"]
+        synthetic.estimates(**study),
+        synthetic.training(**study),
+        k=8,
+        arms=synthetic.named(*study["arms"]),
     )
     paths = [Path(sys.argv[1], f"{name}.{kind}") for kind in ("csv", "pdf", "png", "svg")]
     _style.save(module.plot(frame), frame, paths)

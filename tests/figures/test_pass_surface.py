@@ -10,7 +10,7 @@ ARMS = ("grpo",)
 
 
 def test_cells_are_hatched_where_the_band_covers_zero():
-    frame = pass_surface.data(synthetic.estimates(), NONE, k=8, arms=ARMS)
+    frame = pass_surface.data(synthetic.estimates(), NONE, k=8, arms=synthetic.named(*ARMS))
     ax = pass_surface.plot(frame).axes[0]
     apart = (frame["band_t_low"] > 0) | (frame["band_t_high"] < 0)
     hatched = [patch for patch in ax.patches if isinstance(patch, Rectangle) and patch.get_hatch()]
@@ -22,7 +22,7 @@ def test_cells_are_hatched_where_the_band_covers_zero():
 
 def test_zero_has_the_middle_colour_in_all_panels():
     frame = pass_surface.data(
-        synthetic.estimates(arms=("gigpo", "grpo"), seeds=1), NONE, k=8, arms=ARMS
+        synthetic.estimates(arms=("gigpo", "grpo"), seeds=1), NONE, k=8, arms=synthetic.named(*ARMS)
     )
     meshes = [
         child
@@ -39,7 +39,7 @@ def test_zero_has_the_middle_colour_in_all_panels():
 
 def test_an_arm_that_was_not_run_everywhere_leaves_no_empty_map():
     estimates = synthetic.estimates(envs=("lake", "sql"), arms=("gigpo", "grpo"), seeds=1)
-    frame = pass_surface.data(estimates, NONE, k=8, arms=("grpo", "gigpo"))
+    frame = pass_surface.data(estimates, NONE, k=8, arms=synthetic.named("grpo", "gigpo"))
     frame = frame.loc[(frame["env"] == "lake") | (frame["policy"] == "grpo")]
     titles = [ax.get_title("left").split() for ax in pass_surface.plot(frame).axes[:-1]]
     assert [(title[0], title[-1]) for title in titles] == [
@@ -51,7 +51,7 @@ def test_an_arm_that_was_not_run_everywhere_leaves_no_empty_map():
 
 def test_every_map_of_four_stands_beside_one_scale():
     frame = pass_surface.data(
-        synthetic.estimates(arms=synthetic.FOUR), NONE, k=8, arms=synthetic.FOUR
+        synthetic.estimates(arms=synthetic.FOUR), NONE, k=8, arms=synthetic.named(*synthetic.FOUR)
     )
     *maps, scale = pass_surface.plot(frame).axes
     assert [ax.get_title("left").split(" · ")[-1] for ax in maps] == list(synthetic.FOUR)

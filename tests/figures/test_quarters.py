@@ -12,7 +12,14 @@ ARMS = ("grpo", "gigpo", "budget_mix", "budget_mix_told", "tight_50")
 
 
 def drawn(module, arms=ARMS):
-    return module.data(synthetic.estimates(arms=arms), NONE, k=8, arms=arms)
+    return module.data(synthetic.estimates(arms=arms), NONE, k=8, arms=synthetic.named(*arms))
+
+
+def variants(module, **algorithms):
+    """Show arms that are called otherwise than their algorithms."""
+    arms = ("grpo", *algorithms)
+    study = synthetic.named("grpo", **algorithms)
+    return module.data(synthetic.estimates(arms=arms, seeds=2), NONE, k=8, arms=study)
 
 
 def mark(ax, colour):
@@ -70,6 +77,50 @@ def test_an_arm_that_was_told_is_played_told_and_compared_with_none_that_was_not
     assert "played for that budget" not in budget_mix.caption(
         drawn(budget_mix, ("grpo", "budget_mix"))
     )
+
+
+def test_an_arm_that_was_trained_blind_stays_blind_though_it_was_played_told_too():
+    estimates = synthetic.estimates(arms=ARMS)
+    told = estimates.query("metric == 'told' and policy == 'grpo' and k == 8")
+    more = pd.concat([estimates, told.assign(policy="budget_mix")])
+    frame = budget_mix.data(more, NONE, k=8, arms=synthetic.named(*ARMS))
+    pd.testing.assert_frame_equal(frame, drawn(budget_mix))
+    assert of(frame, "pass_at_k", "budget_mix", 6)["value"] > 0
+    assert "budget_mix: played for that budget" not in budget_mix.caption(frame)
+
+
+def test_no_arm_is_compared_with_a_reference_that_was_trained_told():
+    arms = synthetic.named("gigpo", "budget_mix", grpo="grpo")
+    arms["grpo"] = arms["grpo"]._replace(told=True)
+    frame = budget_mix.data(synthetic.estimates(arms=ARMS), NONE, k=8, arms=arms)
+    assert set(frame["metric"]) == {"pass_at_k", "told"}
+    assert set(frame.loc[frame["policy"] == "grpo", "metric"]) == {"told"}
+
+
+def test_arms_are_chosen_by_their_algorithm_whatever_they_are_called():
+    frame = variants(process_supervision, slow_critic="ppo", by_turn="ppo", odd="tight")
+    assert _style.arms_of(frame) == ["grpo", "slow_critic", "by_turn"]
+    assert process_supervision.caption(frame).endswith("Not run here: oracle_process, gigpo.")
+    process_supervision.plot(frame).draw_without_rendering()
+    frame = variants(budget_mix, short="tight", grow="curriculum", like_grpo="grpo", odd="ppo")
+    assert _style.arms_of(frame) == ["grpo", "short", "grow", "like_grpo"]
+    left = "Not run here: budget_mix, speed_shaped, anytime."
+    assert budget_mix.caption(frame).endswith(left)
+
+
+def test_controls_that_are_no_algorithm_of_their_own_are_missed_too():
+    caption = budget_mix.caption(drawn(budget_mix, ("grpo", "budget_mix")))
+    assert "budget_mix with the turns left shown, a second grpo, such as grpo_matched." in caption
+    caption = budget_mix.caption(drawn(budget_mix, ("grpo", "budget_mix_told", "grpo_matched")))
+    assert "turns left shown, a second" not in caption
+    assert caption.endswith("Not run here: speed_shaped, tight, curriculum, anytime.")
+
+
+def test_the_reference_is_shown_whatever_its_algorithm():
+    estimates = synthetic.estimates(arms=("grpo", "budget_mix", "gigpo"))
+    arms = synthetic.named("budget_mix", "gigpo", grpo="ppo")
+    frame = budget_mix.data(estimates, NONE, k=8, arms=arms)
+    assert _style.arms_of(frame) == ["budget_mix", "grpo"]
 
 
 def test_the_margin_of_no_inferiority_stands_at_the_full_budget_alone():

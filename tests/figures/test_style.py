@@ -9,11 +9,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from matplotlib.figure import Figure
 
+from tests.figures import synthetic
 from turnscope.figures import _captions, _style
 
 
 def frame_of(*policies: str, arms: Sequence[str] = ()) -> pd.DataFrame:
-    return _style.placed(pd.DataFrame({"policy": policies}), arms)
+    return _style.placed(pd.DataFrame({"policy": policies}), synthetic.named(*arms))
 
 
 def test_a_known_arm_keeps_its_colour_in_any_company():
@@ -58,8 +59,31 @@ def test_no_more_than_four_arms_are_legible():
 
 
 def test_what_was_not_run_is_named():
-    assert _captions.not_run(["a", "b", "c"], frame_of("base", "b-s0")) == " Not run here: a, c."
-    assert _captions.not_run(["b"], frame_of("b")) == ""
+    assert _captions.not_run(["a", "c"]) == " Not run here: a, c."
+    assert _captions.not_run([]) == ""
+
+
+def test_rows_say_of_which_algorithm_they_are_and_how_it_was_trained():
+    arms = synthetic.named("grpo", mine_told="budget_mix")
+    policies = ["base", "grpo", "mine_told-s1", "stranger"]
+    frame = _style.placed(pd.DataFrame({"policy": policies}), arms)
+    rows = frame[["algorithm", "trained"]].astype(object).where(frame.notna(), None)
+    assert rows.to_numpy().tolist() == [
+        [None, None],
+        ["grpo", "blind"],
+        ["budget_mix", "told"],
+        [None, None],
+    ]
+    assert _style.told_of(frame) == ["mine_told"]
+
+
+def test_arms_that_are_shown_otherwise_than_they_were_trained_are_named():
+    assert _captions.played_blind(frame_of("base", "grpo", arms=["grpo"])) == ""
+    arms = ["a_told", "grpo", "b_told"]
+    one, two = frame_of("a_told-s0", arms=arms), frame_of("base", *arms, arms=arms)
+    blind = " a_told is played blind here, without the turns left it was trained with."
+    assert _captions.played_blind(one) == blind
+    assert " a_told, b_told are played blind here, without the" in _captions.played_blind(two)
 
 
 def test_seeds_are_told_from_arms():

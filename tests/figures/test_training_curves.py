@@ -11,7 +11,7 @@ ARMS = ("grpo", "gigpo")
 
 def drawn(estimates=None):
     rows = synthetic.estimates(arms=ARMS) if estimates is None else estimates
-    return training_curves.data(rows, NONE, k=8, arms=ARMS)
+    return training_curves.data(rows, NONE, k=8, arms=synthetic.named(*ARMS))
 
 
 def row(frame, metric, policy="gigpo"):
@@ -55,17 +55,45 @@ def test_without_step_quality_there_is_the_multi_turn_reward_alone():
     titles = [ax.get_title("left") for ax in training_curves.plot(frame).axes]
     assert titles == ["R_multi", "change since step 0"]
     assert "split" not in training_curves.caption(frame)
+    assert "R_single is not known" in training_curves.caption(frame)
 
 
 def test_all_arms_have_their_changes_though_four_have_curves():
     arms = synthetic.FIFTEEN
     estimates = synthetic.estimates(arms=arms, seeds=2)
-    frame = training_curves.data(estimates, NONE, k=8, arms=arms)
+    frame = training_curves.data(estimates, NONE, k=8, arms=synthetic.named(*arms))
     figure = training_curves.plot(frame)
     thick = [line for line in figure.axes[0].lines if line.get_linewidth() > 1]
     assert len(thick) == _style.LEGIBLE
     assert [text.get_text() for text in figure.axes[3].get_yticklabels()] == list(arms)
     assert "see the lower panels" in training_curves.caption(frame)
+
+
+def test_arms_whose_last_steps_differ_have_them_printed():
+    estimates = synthetic.estimates(arms=ARMS)
+    assert "at the last step, 60, with" in training_curves.caption(drawn(estimates))
+    short = estimates[~((estimates["policy"] == "gigpo") & (estimates["t"] == 60))]
+    frame = drawn(short)
+    assert row(frame, "r_multi_change")["step"].tolist() == [40]
+    assert len(row(frame, "r_multi", "gigpo-s1")) == 4
+    figure = training_curves.plot(frame)
+    names = [text.get_text() for text in figure.axes[3].get_yticklabels()]
+    assert names == ["grpo, step 60", "gigpo, step 40"]
+    caption = training_curves.caption(frame)
+    assert "at the last step that all seeds of the arm reached, which is printed" in caption
+    assert "at the last step, " not in caption
+
+
+def test_an_arm_that_was_trained_told_is_said_to_be_measured_so():
+    arms = ("grpo", "budget_mix_told")
+    study = synthetic.named(*arms)
+    frame = training_curves.data(synthetic.estimates(arms=arms), NONE, k=8, arms=study)
+    caption = training_curves.caption(frame)
+    assert (
+        "budget_mix_told: told the turns left, as in training, where R_multi and R_sing" in caption
+    )
+    assert "in fixed states no policy is told" in caption
+    assert "told the turns left" not in training_curves.caption(drawn())
 
 
 def test_a_study_without_evaluations_on_the_way_is_refused():

@@ -66,6 +66,7 @@ def progress(
     played: Sequence[tuple[Sequence[float | None], bool | None]] = (),
     probed: Mapping[int, Sequence[float]] | None = None,
     budget: int = 4,
+    states: Sequence[Sequence[str]] | None = None,
 ) -> pd.DataFrame:
     """Write what a policy did at one task in one evaluation.
 
@@ -76,14 +77,24 @@ def progress(
         played: Of each episode, the quality of every action, and whether it was solved.
         probed: By number of a probe state, the qualities of the actions in it.
         budget: T, turns.
+        states: Of each episode, the hidden state before every action; another one at every turn by
+            default.
     """
     records: list[dict[str, Any]] = [
-        {"source": "policy", "place": place, "turn": turn, "quality": quality, "success": solved}
+        {
+            "source": "policy",
+            "place": place,
+            "state_key": states[place][turn] if states else str(turn),
+            "turn": turn,
+            "quality": quality,
+            "success": solved,
+        }
         for place, (qualities, solved) in enumerate(played)
         for turn, quality in enumerate(qualities)
     ]
+    probe = {"source": "probe", "turn": 1, "success": None}
     records += [
-        {"source": "probe", "place": place, "turn": 1, "quality": quality, "success": None}
+        {**probe, "place": place, "state_key": f"probe {place}", "quality": quality}
         for place, qualities in (probed or {}).items()
         for quality in qualities
     ]

@@ -1,5 +1,6 @@
 import numpy as np
 import pandas as pd
+import pytest
 
 from tests.metrics.by_hand import ERROR, SETTINGS, cell, episodes, tasks
 from tests.simulated import Skill, study
@@ -34,6 +35,19 @@ def test_turns_by_hand():
     assert (blind["value"], blind["tasks"]) == ((7 / 4 + 2) / 2, 2)
 
 
+def test_solve_turns_by_hand():
+    told = {"base": {"a": [1, 3, None, ERROR], "b": [2, None, 3, 3]}}
+    found = estimate(tasks("abc"), both(BLIND, told, budget=3), SETTINGS)
+    for t, one, other in ((1, 1 / 3, 0), (2, 1 / 3, 1 / 4), (3, 2 / 3, 3 / 4)):
+        solved = cell(found, "told_solved_3", "base", k=None, t=t)
+        assert solved["value"] == pytest.approx((one + other) / 2)
+        assert (solved["tasks"], solved["samples"]) == (2, 3)
+    last = cell(found, "told", "base", k=1, t=3)
+    assert [solved[name] for name in ("value", "low", "high")] == pytest.approx(
+        [last[name] for name in ("value", "low", "high")]
+    )
+
+
 def test_failures_of_the_environment_are_left_out():
     told = {"base": {"a": [1, ERROR], "b": [2, 2]}}
     found = estimate(tasks("abc"), both(BLIND, told), SETTINGS)
@@ -57,7 +71,7 @@ def test_only_policies_and_budgets_that_were_told():
     blind = BLIND | {f"{arm}-s{seed}": BLIND["base"] for arm in ("arm", "grpo") for seed in (0, 1)}
     found = estimate(tasks("abc"), both(blind, shown, budget=3), SETTINGS)
     assert set(found["policy"]) == {"arm", "arm-s0", "arm-s1"}
-    assert set(found["t"]) == {3}
+    assert set(found.loc[found["metric"] != "told_solved_3", "t"]) == {3}
     arm = cell(found, "awareness", "arm", against="arm", k=1, t=3)
     assert (arm["seeds"], arm["value"]) == (2, 0.25)
 

@@ -64,7 +64,9 @@ def test_which_cells_there_are():
     every = list(range(1, 11))
     assert turns == {
         "between_arms": every,
+        "between_arms_holm": sorted(quarters),
         "between_arms_seeds": every,
+        "between_arms_seeds_holm": sorted(quarters),
         "between_arms_lower": sorted(quarters),
         "between_arms_auc": [],
     }
@@ -99,7 +101,7 @@ def test_without_both_arms_there_is_nothing(left):
 def test_without_a_common_seed_only_tasks_speak():
     chosen = {name: HAND[name] for name in ("base", "grpo-s0", "other-s1")}
     found = estimate(tasks("ab"), episodes(chosen), SETTINGS)
-    assert set(found["metric"]) == {"between_arms", "between_arms_auc"}
+    assert set(found["metric"]) == {"between_arms", "between_arms_holm", "between_arms_auc"}
 
 
 def test_one_common_seed_gives_no_interval_over_seeds():
@@ -109,6 +111,28 @@ def test_one_common_seed_gives_no_interval_over_seeds():
         one = against_grpo(found, metric, k=1, t=4)
         assert (one["value"], one["seeds"]) == (0.5, 1)
         assert np.isnan([one["low"], one["high"], one["p_value"]]).all()
+    one = against_grpo(found, "between_arms_seeds_holm", k=1, t=4)
+    assert np.isnan([one["value"], one["p_value"]]).all()
+
+
+@pytest.mark.parametrize("metric", ["between_arms", "between_arms_seeds"])
+def test_p_values_are_adjusted_over_the_quarters_at_each_k(metric):
+    frames = study(4, tasks=40, episodes=4, policies=arms(Skill(), Skill(0.3, delay=1)))
+    found = estimate(*frames, Settings(ks=[1, 2], k=2, shares=[1.0], draws=300, seed=1))
+    for k in (1, 2):
+        pairs = [
+            (against_grpo(found, metric, k=k, t=t), against_grpo(found, f"{metric}_holm", k=k, t=t))
+            for t in (5, 10, 15, 20)
+        ]
+        raw = [plain["p_value"] for plain, _ in pairs]
+        # step by step: the least times 4, the next times 3, and so on, never falling
+        factors = np.maximum.accumulate([(4 - i) * p for i, p in enumerate(sorted(raw))])
+        expected = dict(zip(sorted(raw), np.minimum(1, factors), strict=True))
+        for plain, adjusted in pairs:
+            assert adjusted["p_value"] == pytest.approx(expected[plain["p_value"]])
+            assert adjusted["value"] == adjusted["p_value"]
+            assert (adjusted["tasks"], adjusted["seeds"]) == (plain["tasks"], plain["seeds"])
+    assert found.loc[found["metric"] == f"{metric}_holm", "low"].isna().all()
 
 
 def arms(grpo: Skill, other: Skill, seeds: int = 3) -> dict[str, Skill]:

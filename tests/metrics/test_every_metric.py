@@ -1,7 +1,7 @@
 import pandas as pd
 import pytest
 
-from tests.simulated import progress, study
+from tests.simulated import progress, study, training
 from turnscope import registry, schemas, tables
 from turnscope.metrics import COLUMNS, TASKS, Settings
 
@@ -21,6 +21,7 @@ def frames():
         "tasks": test_tasks,
         "episodes": pd.concat(arms, ignore_index=True),
         "progress": progress(1, test_tasks),
+        "training": training(1),
     }
 
 

@@ -136,5 +136,22 @@ def test_rows_are_those_of_the_table_and_the_same_every_time(simulated):
 def test_another_seed_moves_intervals_but_no_value(simulated):
     frames = study(2, tasks=60, episodes=8)
     other = estimate(*frames, Settings(ks=KS.ks, k=8, shares=KS.shares, draws=500, seed=2))
-    assert other["value"].equals(simulated["value"])
+    drawn = simulated["metric"] == "pass_at_k_holm"  # a p-value, from random signs
+    assert other.loc[~drawn, "value"].equals(simulated.loc[~drawn, "value"])
     assert not other["low"].equals(simulated["low"])
+
+
+def test_p_values_against_base_are_adjusted_over_the_quarters(simulated):
+    adjusted = simulated.loc[simulated["metric"] == "pass_at_k_holm"]
+    assert set(adjusted["t"]) == {5, 10, 15, 20}
+    assert set(adjusted["k"]) == {1, 2, 4, 8}
+    assert set(adjusted["against"]) == {"base"}
+    raw = {
+        t: cell(simulated, "pass_at_k", "grpo", against="base", k=8, t=t)["p_value"]
+        for t in (5, 10, 15, 20)
+    }
+    least = min(raw, key=lambda t: raw[t])
+    one = cell(simulated, "pass_at_k_holm", "grpo", against="base", k=8, t=least)
+    assert one["p_value"] == pytest.approx(min(1.0, 4 * raw[least]))
+    assert one["value"] == one["p_value"]
+    assert np.isnan([one["low"], one["band_t_low"]]).all()

@@ -52,13 +52,13 @@ def test_levels_and_changes_by_hand(metric, base, later):
 def test_the_split_by_hand():
     # shares of visits before and after, and qualities before and after, of each cell on both sides
     both = [
-        (2 / 14, 2 / 8, 0.4, 0.8),  # a, first quarter
+        (2 / 14, 2 / 8, 0.4, 0.8),  # a, first state
         (2 / 14, 2 / 8, 0.2, 0.3),  # b, first to last
         (2 / 14, 2 / 8, 0.2, 0.3),
         (2 / 14, 1 / 8, 0.2, 0.3),
         (2 / 14, 1 / 8, 0.2, 0.3),
     ]
-    gone = 2 / 14 * 0.5 + 1 / 14 * 0.6 + 1 / 14 * 0.6  # a, second to last quarter: only before
+    gone = 2 / 14 * 0.5 + 1 / 14 * 0.6 + 1 / 14 * 0.6  # a, second to last state: only before
     within = sum((p + q) / 2 * (y - x) for p, q, x, y in both)
     composition = sum((q - p) * (x + y) / 2 for p, q, x, y in both) - gone
     found = by_hand()
@@ -68,6 +68,51 @@ def test_the_split_by_hand():
     ]
     assert parts == pytest.approx([composition, within])
     assert sum(parts) == pytest.approx(3.4 / 8 - 4.6 / 14)
+
+
+def test_other_states_at_the_same_task_and_turn_are_composition():
+    # an action is worth 0.2 in state x and 0.9 in state y, at both steps
+    worth = {"x": 0.2, "y": 0.9}
+
+    def at(step, *paths):
+        played = [([worth[state] for state in path], True) for path in paths]
+        return progress("grpo-s0", step, "a", played, states=paths)
+
+    found = estimate(tasks("a"), pd.concat([at(0, "xx", "xy"), at(5, "yx", "yyy")]), SETTINGS)
+    change, composition, within = (
+        cell(found, f"r_single_{part}", "grpo-s0", against="base", t=5)["value"]
+        for part in ("change", "composition", "within")
+    )
+    assert change == pytest.approx((0.2 + 4 * 0.9) / 5 - (3 * 0.2 + 0.9) / 4)
+    assert within == pytest.approx(0, abs=1e-12)
+    assert composition == pytest.approx(change)
+
+
+def test_a_better_action_in_the_same_state_is_within_at_whatever_turn():
+    def at(step, quality, turns):
+        path = "x" * turns
+        return progress("grpo-s0", step, "a", [([quality] * turns, True)], states=[path])
+
+    found = estimate(tasks("a"), pd.concat([at(0, 0.2, 1), at(5, 0.5, 3)]), SETTINGS)
+    parts = [
+        cell(found, f"r_single_{part}", "grpo-s0", against="base", t=5)["value"]
+        for part in ("composition", "within")
+    ]
+    assert parts == pytest.approx([0, 0.3])
+
+
+def test_a_state_of_another_task_is_another_state():
+    def at(step, one, other):
+        return pd.concat(
+            progress("grpo-s0", step, task, [([quality] * turns, True)], states=["x" * turns])
+            for task, (quality, turns) in zip("ab", (one, other), strict=True)
+        )
+
+    found = estimate(
+        tasks("ab"), pd.concat([at(0, (0.2, 1), (0.8, 3)), at(5, (0.2, 3), (0.8, 1))]), SETTINGS
+    )
+    within = cell(found, "r_single_within", "grpo-s0", against="base", t=5)["value"]
+    assert within == pytest.approx(0, abs=1e-12)
 
 
 def test_there_is_no_change_at_step_0():

@@ -15,6 +15,7 @@ from trl.trainer.grpo_trainer import GRPOTrainer
 
 from turnscope import checkpoints, progress, training
 from turnscope.algorithms import grpo, ppo
+from turnscope.algorithms._arm import Moment
 from turnscope.environments import frozen_lake
 from turnscope.policies.transformers import Policy
 from turnscope.practice import Batch, Recipe, Study
@@ -528,7 +529,7 @@ def test_a_run_that_diverges_stops_says_so_and_keeps_its_checkpoints(
         run(lakes, nano_folder, tmp_path)
     assert not (tmp_path / "policy").exists()
     folder = tmp_path / "scratch" / "broken-step-4"
-    (dumped,) = torch.load(folder / "batch.pt", weights_only=True)
+    dumped = torch.load(folder / "batch.pt", weights_only=True)
     assert len(dumped["advantages"]) == len(json.loads((folder / "episodes.json").read_text()))
     monkeypatch.undo()
     again = run(lakes, nano_folder, tmp_path)
@@ -584,3 +585,27 @@ def test_a_policy_with_a_critic_is_saved_without_it(nano_folder, lakes, tmp_path
     assert values[1, "zero_advantage_share"] == values[2, "zero_advantage_share"] == 1
     assert values[2, "gradient_norm"] == 0 < values[3, "gradient_norm"]  # the critic learns alone
     assert values[6, "critic_loss"] > 0
+
+
+def test_a_critic_that_diverges_stops_the_run_and_spoils_no_checkpoint(
+    nano_folder, lakes, tmp_path
+):
+    def rewards(played: Any, moment: Moment) -> list[float]:
+        return [1e30 if moment.step == 2 else turn.reward for turn in played.turns]
+
+    arm = replace(ppo.make(warmup=6), rewards=rewards)
+    recipe = replace(LONG, checkpoint_steps=1)
+    with pytest.raises(
+        FloatingPointError, match=r"step 2: the critic's loss.*options learning_rate"
+    ):
+        run(lakes, nano_folder, tmp_path, recipe, algorithm=arm)
+    kept = sorted(path.name for path in (tmp_path / "scratch").iterdir() if path.is_dir())
+    assert kept == ["broken-step-2", "checkpoint-1", "checkpoint-2"]
+    network = torch.load(tmp_path / "scratch" / "checkpoint-2" / "critic.pt")["network"]
+    assert all(torch.isfinite(weight).all() for weight in network.values())
+
+
+def test_without_a_reference_no_divergence_is_logged(nano_folder, lakes, tmp_path):
+    curves = run(lakes, nano_folder, tmp_path, replace(LONG, reference=False))
+    found = {row["step"]: row["value"] for row in curves if row["name"] == "kl"}
+    assert all(value is None for value in found.values())

@@ -92,6 +92,25 @@ def test_an_arm_that_sees_the_turns_left_is_also_played_so(repo, tmp_path):
     assert len(told) == 2 * len(policies)
 
 
+def test_whoever_compares_arms_knows_their_order_and_how_they_are_trained(repo, tmp_path):
+    arms = ["gigpo", "grpo", "tight_25", "budget_mix_told"]
+    study = overlaid(repo, tmp_path, study={"arms": arms})
+    done = snakemake(repo, "--dry-run", "-p", "all", study=study)
+    assert done.returncode == 0, done.stdout
+    expected = [
+        ["gigpo", "gigpo", False],
+        ["grpo", "grpo", False],
+        ["tight_25", "tight", False],
+        ["budget_mix_told", "budget_mix", True],
+    ]
+    for stage in ("figure", "summary", "report", "claims"):
+        lines = [line for line in done.stdout.splitlines() if f"stages.{stage} " in line]
+        assert lines
+        for line in lines:
+            words = shlex.split(line)
+            assert json.loads(words[words.index("--spec") + 1])["arms"] == expected
+
+
 def test_budgets_that_several_shares_round_up_to_are_played_once(repo, tmp_path):
     shares = {"shares": [0.3, 0.35, 1.0], "episodes": 8}  # of 8 turns: 3, 3 and 8
     study = overlaid(repo, tmp_path, sampling={"episodes": 8, "batch": 256, "told": shares})

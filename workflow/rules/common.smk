@@ -99,6 +99,14 @@ def learned():
     return [policy for arm in study["arms"] for policy in seeds_of(arm)]
 
 
+def arms_told():
+    """List the arms of the study: name, algorithm, and whether it is told the turns left."""
+    return [
+        [arm, studies.algorithm_of(config, arm), studies.told(config, arm)]
+        for arm in study["arms"]
+    ]
+
+
 def policies():
     """Name all policies of the study."""
     return ["base", *learned()]

@@ -43,7 +43,7 @@ rule claims:
         runtime=30,
         gpu=0,
     params:
-        spec=provenance.canonical({}),
+        spec=claims_spec,
         code=code_of("stages.claims", *(f"claims.{name}" for name in registry.names("claims"))),
     message:
         "Judge the claims"

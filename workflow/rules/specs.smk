@@ -119,17 +119,22 @@ def estimate_spec(wildcards):
     )
 
 
+def claims_spec(wildcards):
+    """Say which arms are judged."""
+    return provenance.canonical({"arms": arms_told()})
+
+
 def figure_spec(wildcards):
     """Say which figure is drawn, of which arms, and at which k where it shows one."""
     return provenance.canonical(
-        {"figure": wildcards.figure, "k": config["metrics"]["k"], "arms": study["arms"]}
+        {"figure": wildcards.figure, "k": config["metrics"]["k"], "arms": arms_told()}
     )
 
 
 def summary_spec(wildcards):
     """Say which summary is made, of which arms, and at which k where it shows one."""
     return provenance.canonical(
-        {"summary": wildcards.summary, "k": config["metrics"]["k"], "arms": study["arms"]}
+        {"summary": wildcards.summary, "k": config["metrics"]["k"], "arms": arms_told()}
     )
 
 
@@ -155,4 +160,4 @@ def report_spec(wildcards):
     for section in ("training", "sampling", "metrics"):
         facts[section.capitalize()] = flat(config[section])
     k, margin = config["metrics"]["k"], config["metrics"]["margin"]
-    return provenance.canonical({"k": k, "margin": margin, "facts": facts, "arms": study["arms"]})
+    return provenance.canonical({"k": k, "margin": margin, "facts": facts, "arms": arms_told()})

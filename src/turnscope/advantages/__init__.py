@@ -72,6 +72,11 @@ def standardise(values_M: Float, group_M: Int, scale: str) -> Float:
     _, place_M, size_G = np.unique(group_M, return_inverse=True, return_counts=True)
     mean_G = np.bincount(place_M, weights=values_M) / size_G
     centred_M = values_M - mean_G[place_M]
+    low_G, high_G = np.full(len(size_G), np.inf), np.full(len(size_G), -np.inf)
+    np.minimum.at(low_G, place_M, values_M)
+    np.maximum.at(high_G, place_M, values_M)
+    # their mean may differ from equal values by rounding, which a small deviation would blow up
+    centred_M[(low_G == high_G)[place_M]] = 0.0
     if scale == "none":
         return centred_M
     if scale == "group":

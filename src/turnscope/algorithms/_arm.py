@@ -4,9 +4,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from turnscope.advantages import Float, TurnBatch
+from turnscope.critic import Critic
 from turnscope.types import Episode
-
-LEVELS = ("token", "turn")
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,25 +24,6 @@ class Moment:
     """T_max of the study."""
     min_turns: int | None = None
     """Fewest turns in which the task can be solved; None when unknown."""
-
-
-@dataclass(frozen=True, slots=True)
-class Critic:
-    """Credit by a learned value function, see `turnscope.advantages.gae`."""
-
-    level: str
-    """One of `LEVELS`: where values are predicted, before every token or before every turn."""
-    discount: float
-    """Gamma, for each step at that level."""
-    trace: float
-    """Lambda."""
-    learning_rate: float
-    clip: float
-    """Farthest that a value may move in one batch before its loss stops falling."""
-    epochs: int
-    """Updates of the critic in each batch."""
-    warmup: int
-    """Steps in which only the critic learns."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,8 @@ Source:
 from functools import partial
 
 from turnscope.advantages import SCALES
-from turnscope.advantages.anchors import ANCHORS, EPISODE_STATS, group_in_group
+from turnscope.advantages.anchors import ANCHORS
+from turnscope.advantages.gigpo import EPISODE_STATS, group_in_group
 from turnscope.algorithms._arm import Algorithm, full, outcome
 
 

@@ -6,7 +6,11 @@ Source:
     Differs: a batch is used for one update of the policy, as by every arm.
 """
 
-from turnscope.algorithms._arm import LEVELS, Algorithm, Critic, full, outcome
+from pathlib import Path
+from typing import Any
+
+from turnscope.algorithms._arm import Algorithm, full, outcome
+from turnscope.critic import LEVELS, Critic
 
 
 def make(
@@ -56,5 +60,13 @@ def make(
         clip=clip,
         epochs=epochs,
         warmup=warmup,
+        start=_start,
     )
     return Algorithm(turns=full, rewards=outcome, credit=critic)
+
+
+def _start(settings: Critic, base: Path, micro: int | None, device: Any) -> Any:
+    # here, so that an edit of the network trains no other arm anew, and a plan needs no torch
+    from turnscope.critic.value import Value
+
+    return Value(settings, base, micro, device)

@@ -1,16 +1,19 @@
 """What the evaluators of claims share: whom to judge, which rows speak, and how to say it.
 
-Evaluators estimate nothing: every number is a row of table `estimates`, and all that they do to its
-p-values is Holm's correction. Where not said otherwise, an arm is judged by the mean over its
-training seeds with intervals over tasks, so a verdict is about these seeds: it is conditional on
-them, and says what training anew would give only as far as they agree.
+Evaluators estimate nothing: every number is a row of table `estimates`. Where not said otherwise,
+an arm is judged by the mean over its training seeds with intervals over tasks, so a verdict is
+about these seeds: it is conditional on them, and says what training anew would give only as far as
+they agree.
+
+What `pass_at_k` and the differences between arms hold is blind play. An arm that was trained seeing
+the turns left was not trained for it, and is not judged by it.
 
 Source:
     The verdicts are those of `turnscope.claims._ledger`.
 """
 
-import re
-from typing import NamedTuple
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -18,7 +21,10 @@ import pandas as pd
 from numpy.typing import ArrayLike
 
 from turnscope import intervals
+from turnscope.arms import seeded
+from turnscope.claims import _ledger as ledger
 from turnscope.claims._ledger import CONTRADICTED, HOLDS, INCONCLUSIVE
+from turnscope.types import Arm
 
 Bools = npt.NDArray[np.bool_]
 Ints = npt.NDArray[np.int64]
@@ -37,12 +43,43 @@ class Subject(NamedTuple):
     policy: str
 
 
-def subjects(estimates: pd.DataFrame) -> list[Subject]:
-    """List the arms that were compared with base, sorted."""
+def subjects(
+    estimates: pd.DataFrame, arms: Mapping[str, Arm], *, told: bool = False
+) -> list[Subject]:
+    """List the arms that were compared with base, sorted.
+
+    Args:
+        estimates: Rows of table `estimates`.
+        arms: The arms of the study, by name.
+        told: List those that were trained seeing the turns left, instead of the others.
+    """
     compared = (estimates["metric"] == "pass_at_k") & (estimates["against"] == BASE)
     trained = estimates.loc[compared & (estimates["seeds"] > 0), ["env", "model", "policy"]]
     found = {Subject(*one) for one in trained.itertuples(index=False)}
-    return sorted(one for one in found if not re.fullmatch(r".+-s\d+", one.policy))
+    return sorted(one for one in found if not seeded(one.policy) and arms[one.policy].told == told)
+
+
+def not_blind(claims: Sequence[str], told: Sequence[Subject]) -> list[dict[str, Any]]:
+    """Say of arms that were trained seeing the turns left that claims on blind play skip them.
+
+    Args:
+        claims: Keys of `ledger.BY_NAME`.
+        told: These arms.
+
+    Returns:
+        Records of table `claims`, not run.
+    """
+    return [
+        ledger.row(
+            claim,
+            ledger.NOT_RUN,
+            f"{one.policy} was trained seeing the turns left, and this claim is judged by episodes "
+            "that do not show them; metric `told` says what it achieves",
+            **one._asdict(),
+        )
+        for one in told
+        for claim in claims
+    ]
 
 
 def reference(estimates: pd.DataFrame, env: str, model: str) -> str:
@@ -101,18 +138,19 @@ def sided(rows: pd.DataFrame, threshold: float = 0.0) -> str:
     return CONTRADICTED if below(rows["high"], threshold).all() else INCONCLUSIVE
 
 
-def by_holm(rows: pd.DataFrame) -> tuple[Ints, str]:
+def by_holm(rows: pd.DataFrame, adjusted: pd.DataFrame) -> tuple[Ints, str]:
     """Judge a family of differences at 5%.
 
     Args:
-        rows: Rows of table `estimates` with p-values, one for each T.
+        rows: Rows of table `estimates`, one for each T.
+        adjusted: Their p-values after Holm, as rows of the same T in the same order.
 
     Returns:
         1 above 0, -1 below it and 0 neither, for each row; and the adjusted p-values in words.
     """
-    adjusted = intervals.holm(rows["p_value"].to_numpy(float))
-    side = np.sign(rows["value"].to_numpy(float)) * (adjusted < LEVEL)
-    pairs = zip(rows["t"], adjusted, strict=True)
+    p_T = adjusted["p_value"].to_numpy(float)
+    side = np.sign(rows["value"].to_numpy(float)) * (p_T < LEVEL)
+    pairs = zip(rows["t"], p_T, strict=True)
     return side.astype(np.int64), "; ".join(f"T={t}: p={p:.4f}" for t, p in pairs)
 
 
@@ -175,3 +213,22 @@ def seeds(estimates: pd.DataFrame, subject: Subject, k: int, t: int) -> str:
         return f"over {one['seeds']} seeds: {one['value']:+.3f}, no spread"
     interval = span(one["value"], one["low"], one["high"])
     return f"over {one['seeds']} seeds at k={k}, T={t}: {interval} (t, {one['seeds'] - 1} df)"
+
+
+def each_seed(estimates: pd.DataFrame, subject: Subject) -> list[Subject]:
+    """List the training seeds of an arm that have estimates, by number."""
+    numbers = {
+        one.seed: policy
+        for policy in estimates["policy"].unique()
+        if (one := seeded(policy)) and one.arm == subject.policy
+    }
+    return [subject._replace(policy=policy) for _, policy in sorted(numbers.items())]
+
+
+def agreement(values: Sequence[float]) -> str:
+    """Write the values of single training seeds, and how many of them are above and below 0."""
+    if not len(values):
+        return "not estimated"
+    up, down = int(above(values).sum()), int(below(values).sum())
+    listed = ", ".join(f"{value:+.3f}" for value in values)
+    return f"{listed} ({up} above 0 and {down} below of {len(values)})"

@@ -5,12 +5,15 @@ Source:
     reinforcement learning really improve in LLM agents?". Statistics and rules: ours.
 """
 
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
 import pandas as pd
 
 from turnscope import registry
+from turnscope.arms import seeded
+from turnscope.types import Arm
 
 HOLDS, CONTRADICTED, INCONCLUSIVE = "holds", "contradicted", "inconclusive"
 NOT_RUN, REPRODUCED = "not run", "reproduced"
@@ -141,7 +144,9 @@ CLAIMS = (
         "change of on-policy R_single over training; those of R_multi and of R_single on fixed "
         "probe states are printed with it",
         "95% intervals: R_multi above 0, on-policy R_single below 0, and R_single on probe states "
-        "not above 0; contradicted if R_multi is below 0 or R_single on probe states above 0",
+        "not above 0; contradicted if R_multi is below 0 or R_single on probe states above 0. "
+        "Intervals are over tasks, conditional on the training seeds; the sign in each seed is "
+        "printed",
     ),
     Claim(
         "C6a",
@@ -152,7 +157,8 @@ CLAIMS = (
         "where it is least; the budget AUC against the reference arm, grpo, is printed with it",
         "D above 0 at all four budgets (sign flips, Holm, 5%), and the 95% interval of the "
         "difference in budget AUC at k=8 to grpo above 0; contradicted if D is below 0 at any of "
-        "the budgets (Holm), or that interval is below 0",
+        "the budgets (Holm), or that interval is below 0. Tests and interval are over tasks, "
+        "conditional on the training seeds; the sign of D in each seed is printed",
     ),
     Claim(
         "C6b",
@@ -216,19 +222,26 @@ def row(claim: str, verdict: str, detail: str, **columns: Any) -> dict[str, Any]
     return declared | dict.fromkeys(OPEN) | columns | {"verdict": verdict, "detail": detail}
 
 
-def assemble(estimates: pd.DataFrame) -> list[dict[str, Any]]:
+def assemble(estimates: pd.DataFrame, arms: Mapping[str, Arm]) -> list[dict[str, Any]]:
     """Judge every claim by every evaluator, and list the claims that none could judge.
 
     Args:
         estimates: Rows of table `estimates`, all metrics, environments and models.
+        arms: The arms of the study, by name.
 
     Returns:
         Records of table `claims` in the order of declaration: one for each environment, model and
         arm that was judged, or a single `not run`.
+
+    Raises:
+        ValueError: There are estimates of an arm that is not one of the study.
     """
+    trained = {str(policy) for policy in estimates.loc[estimates["seeds"] > 0, "policy"].unique()}
+    if unknown := sorted({one for one in trained if not seeded(one)} - set(arms)):
+        raise ValueError(f"arm {unknown[0]!r} has estimates; arms of the study: {', '.join(arms)}")
     judged: dict[str, list[dict[str, Any]]] = {claim.claim: [] for claim in CLAIMS}
     for name in registry.names("claims"):
-        for record in registry.load("claims", name).judge(estimates):
+        for record in registry.load("claims", name).judge(estimates, arms):
             judged[record["claim"]].append(record)
     missing = "Turnscope has no evaluator for this claim yet, or no estimate that it needs"
     return [

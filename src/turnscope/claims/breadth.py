@@ -6,6 +6,7 @@ Source:
     Rules: `turnscope.claims._ledger`.
 """
 
+from collections.abc import Mapping
 from typing import Any
 
 import pandas as pd
@@ -18,30 +19,36 @@ from turnscope.claims._evidence import (
     judgeable,
     largest_budget,
     listed,
+    not_blind,
     power,
     seeds,
     select,
     span,
     subjects,
 )
+from turnscope.types import Arm
 
 CLOSING = 0.02
 """Largest closing of the gap that does not matter."""
 BAND = "band_k_low", "band_k_high"
 
 
-def judge(estimates: pd.DataFrame) -> list[dict[str, Any]]:
-    """Judge C1 and C1b for every arm.
+def judge(estimates: pd.DataFrame, arms: Mapping[str, Arm]) -> list[dict[str, Any]]:
+    """Judge C1 and C1b for every arm that was trained blind.
 
     Args:
         estimates: Rows of table `estimates`.
+        arms: The arms of the study, by name.
 
     Returns:
         Records of table `claims`.
     """
-    return [
-        judged(estimates, one) for one in subjects(estimates) for judged in (_every_k, _closing)
+    rows = [
+        judged(estimates, one)
+        for one in subjects(estimates, arms)
+        for judged in (_every_k, _closing)
     ]
+    return rows + not_blind(("C1", "C1b"), subjects(estimates, arms, told=True))
 
 
 def _every_k(estimates: pd.DataFrame, subject: Subject) -> dict[str, Any]:

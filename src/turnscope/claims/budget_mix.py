@@ -6,6 +6,7 @@ Source:
     Rules: `turnscope.claims._ledger`.
 """
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -21,32 +22,35 @@ from turnscope.claims._evidence import (
     judgeable,
     largest_budget,
     listed,
+    not_blind,
     reference,
     select,
     span,
     subjects,
 )
+from turnscope.types import Arm
 
 K = 8
-ARM = "budget_mix"
+ALGORITHM = "budget_mix"
 MARGIN = intervals.NONINFERIORITY
 
 
-def judge(estimates: pd.DataFrame) -> list[dict[str, Any]]:
-    """Judge C7a and C7b.
+def judge(estimates: pd.DataFrame, arms: Mapping[str, Arm]) -> list[dict[str, Any]]:
+    """Judge C7a and C7b for every arm of this algorithm that was trained blind.
 
     Args:
         estimates: Rows of table `estimates`.
+        arms: The arms of the study, by name.
 
     Returns:
         Records of table `claims`.
     """
-    return [
-        judged(estimates, one)
-        for one in subjects(estimates)
-        if one.policy == ARM
-        for judged in (_small_budgets, _parity)
-    ]
+    blind, told = (
+        [one for one in found if arms[one.policy].algorithm == ALGORITHM]
+        for found in (subjects(estimates, arms), subjects(estimates, arms, told=True))
+    )
+    rows = [judged(estimates, one) for one in blind for judged in (_small_budgets, _parity)]
+    return rows + not_blind(("C7a", "C7b"), told)
 
 
 def _quarters(estimates: pd.DataFrame, subject: Subject, metric: str) -> pd.DataFrame:
@@ -64,9 +68,12 @@ def _untested(claim: str, estimates: pd.DataFrame, subject: Subject) -> dict[str
     if rows.empty:
         detail = f"not compared with {rival} at k={K} over training seeds that both have"
     elif rows["seeds"].iloc[0] < 2:
-        detail = f"{ARM} and {rival} share one training seed; a test over seeds needs two"
+        detail = (
+            f"{subject.policy} and {rival} share one training seed; a test over seeds needs two"
+        )
     else:
-        detail = f"the seeds of {ARM} and {rival} do not differ at some budget: spread unknown"
+        pair = f"{subject.policy} and {rival}"
+        detail = f"the seeds of {pair} do not differ at some budget: spread unknown"
     return ledger.row(claim, ledger.NOT_RUN, detail, **subject._asdict())
 
 
@@ -74,14 +81,12 @@ def _small_budgets(estimates: pd.DataFrame, subject: Subject) -> dict[str, Any]:
     family = _quarters(estimates, subject, "between_arms_seeds")
     t_max = largest_budget(estimates, subject)
     small = (family["t"] < t_max).to_numpy(bool)
-    tested = judgeable(family) and bool(family["p_value"].notna().all())
-    if (
-        not tested
-        or len(family) < len(set(budgets.grid(budgets.QUARTERS, t_max)))
-        or not any(small)
-    ):
+    adjusted = _quarters(estimates, subject, "between_arms_seeds_holm")
+    quarters = set(budgets.grid(budgets.QUARTERS, t_max))
+    whole = set(family["t"]) == quarters == set(adjusted["t"])
+    if not (whole and judgeable(family) and any(small)):
         return _untested("C7a", estimates, subject)
-    side, p_values = by_holm(family)
+    side, p_values = by_holm(family, adjusted)
     if (side[small] < 0).any():
         verdict = ledger.CONTRADICTED
     else:

@@ -6,6 +6,7 @@ Source:
     Rules: `turnscope.claims._ledger`.
 """
 
+from collections.abc import Mapping
 from typing import Any
 
 import pandas as pd
@@ -19,6 +20,7 @@ from turnscope.claims._evidence import (
     judgeable,
     largest_budget,
     listed,
+    not_blind,
     power,
     seeds,
     select,
@@ -26,6 +28,7 @@ from turnscope.claims._evidence import (
     span,
     subjects,
 )
+from turnscope.types import Arm
 
 K = 8
 TIGHT = (0.1, 0.2, 0.3)
@@ -35,20 +38,22 @@ LIKELY = 0.95
 BAND = "band_t_low", "band_t_high"
 
 
-def judge(estimates: pd.DataFrame) -> list[dict[str, Any]]:
-    """Judge C2a, C2b and C2c for every arm.
+def judge(estimates: pd.DataFrame, arms: Mapping[str, Arm]) -> list[dict[str, Any]]:
+    """Judge C2a, C2b and C2c for every arm that was trained blind.
 
     Args:
         estimates: Rows of table `estimates`.
+        arms: The arms of the study, by name.
 
     Returns:
         Records of table `claims`.
     """
-    return [
+    rows = [
         judged(estimates, one)
-        for one in subjects(estimates)
+        for one in subjects(estimates, arms)
         for judged in (_grows, _diminishes, _headroom)
     ]
+    return rows + not_blind(("C2a", "C2b", "C2c"), subjects(estimates, arms, told=True))
 
 
 def _at_k(estimates: pd.DataFrame, subject: Subject, metric: str, *against: None) -> pd.DataFrame:

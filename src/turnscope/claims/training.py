@@ -1,12 +1,14 @@
 """Section 4.2: does training raise success while single actions get no better (C5)?
 
-Judged for the reference arm, by evaluations during its training: step 0 against the last one.
+Judged for the reference arm, by evaluations during its training: step 0 against the last one. It
+plays there as it is trained, blind or told. Intervals are over tasks, so the verdict is conditional
+on its training seeds, whose own changes are printed.
 
 Source:
     Rules: `turnscope.claims._ledger`.
 """
 
-import re
+from collections.abc import Mapping
 from typing import Any
 
 import pandas as pd
@@ -15,18 +17,21 @@ from turnscope.claims import _ledger as ledger
 from turnscope.claims._evidence import (
     Subject,
     above,
+    agreement,
     below,
+    each_seed,
     judgeable,
     power,
     reference,
     select,
     span,
 )
+from turnscope.types import Arm
 
 MULTI, SINGLE, PROBE = "r_multi_change", "r_single_change", "r_single_probe_change"
 PARTS = {
     "composition": "r_single_composition",
-    "within tasks and quarters": "r_single_within",
+    "within states": "r_single_within",
 }
 OTHERS = {
     "every task alike": "r_single_task_change",
@@ -34,11 +39,12 @@ OTHERS = {
 }
 
 
-def judge(estimates: pd.DataFrame) -> list[dict[str, Any]]:
+def judge(estimates: pd.DataFrame, arms: Mapping[str, Arm]) -> list[dict[str, Any]]:
     """Judge C5 for the reference arm of every environment and model.
 
     Args:
         estimates: Rows of table `estimates`.
+        arms: The arms of the study, by name.
 
     Returns:
         Records of table `claims`.
@@ -46,7 +52,7 @@ def judge(estimates: pd.DataFrame) -> list[dict[str, Any]]:
     changed = estimates.loc[estimates["metric"] == MULTI, ["env", "model", "policy"]]
     found = sorted({Subject(*one) for one in changed.itertuples(index=False)})
     return [
-        _success_without_skill(estimates, one)
+        _success_without_skill(estimates, one, arms[one.policy])
         for one in found
         if one.policy == reference(estimates, one.env, one.model)
     ]
@@ -57,7 +63,7 @@ def _last(estimates: pd.DataFrame, subject: Subject, metric: str) -> pd.DataFram
     return rows.loc[rows["t"] == select(estimates, subject, MULTI)["t"].max()]
 
 
-def _success_without_skill(estimates: pd.DataFrame, subject: Subject) -> dict[str, Any]:
+def _success_without_skill(estimates: pd.DataFrame, subject: Subject, arm: Arm) -> dict[str, Any]:
     multi, single, probe = (_last(estimates, subject, name) for name in (MULTI, SINGLE, PROBE))
     if not all(judgeable(rows) for rows in (multi, single, probe)):
         detail = "no step quality in this environment, no probe states, or one without interval"
@@ -73,6 +79,7 @@ def _success_without_skill(estimates: pd.DataFrame, subject: Subject) -> dict[st
         _named(estimates, subject, "On-policy change split", PARTS),
         _named(estimates, subject, "On-policy otherwise", OTHERS),
         _by_seed(estimates, subject),
+        "Its episodes show the turns left, probe states do not" if arm.told else "",
     ]
     if verdict != ledger.CONTRADICTED:
         # an interval that is not above 0 may just be wide
@@ -107,12 +114,14 @@ def _named(estimates: pd.DataFrame, subject: Subject, title: str, metrics: dict[
 
 def _by_seed(estimates: pd.DataFrame, subject: Subject) -> str:
     """List the training seeds, of which the intervals over tasks know nothing."""
-    own = estimates["policy"].str.fullmatch(rf"{re.escape(subject.policy)}-s\d+").fillna(False)
+    changes = {
+        "R_multi": MULTI,
+        "R_single on-policy": SINGLE,
+        "R_single on probe states": PROBE,
+    }
     texts = []
-    for title, metric in (("R_multi", MULTI), ("R_single on probe states", PROBE)):
-        chosen = estimates.loc[own, "policy"].unique()
-        found = [_last(estimates, subject._replace(policy=name), metric) for name in sorted(chosen)]
-        values = [f"{rows['value'].iloc[0]:+.3f}" for rows in found if not rows.empty]
-        if values:
-            texts.append(f"{title} {', '.join(values)}")
-    return f"By training seed: {'; '.join(texts)}" if texts else "By training seed: not estimated"
+    for title, metric in changes.items():
+        single = [_last(estimates, one, metric) for one in each_seed(estimates, subject)]
+        values = [float(rows["value"].iloc[0]) for rows in single if not rows.empty]
+        texts.append(f"{title} {agreement(values)}")
+    return f"By training seed: {'; '.join(texts)}"

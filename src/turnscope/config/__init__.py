@@ -91,6 +91,7 @@ def _problems(config: Config) -> Iterator[str]:
     yield from _environments(config)
     yield from _models.problems(config)
     yield from _arms(config)
+    yield from _comparisons(config)
     yield from _numbers(config)
 
 
@@ -191,6 +192,22 @@ def _arms(config: Config) -> Iterator[str]:
         world = registry.load("environments", name)
         if _algorithm(config, arm).process and not hasattr(world, "step_quality"):
             yield f"arms.{arm}: it needs a step_quality, and environment {name!r} has none"
+
+
+def _comparisons(config: Config) -> Iterator[str]:
+    """Yield arms that no metric could compare as they should be."""
+    study, rival = config["study"], config["metrics"]["reference"]
+    if "between_arms" in study["metrics"] and rival not in study["arms"]:
+        yield (
+            f"metrics.reference: {rival!r} is no arm of the study, and metric 'between_arms' "
+            f"compares with it; legal is {', '.join(study['arms'])}"
+        )
+    for arm in study["arms"]:
+        if told(config, arm) and "awareness" not in study["metrics"]:
+            yield (
+                f"study.metrics: 'awareness' is missing; arm {arm!r} is trained seeing the turns "
+                "left, and is played so for that metric alone"
+            )
 
 
 def _tokens_of(config: Config, arm: str, other: str) -> Iterator[str]:

@@ -4,6 +4,7 @@ from collections.abc import Iterable
 
 import pandas as pd
 
+from turnscope import arms
 from turnscope.figures import _style
 
 
@@ -47,7 +48,16 @@ def left_out(frame: pd.DataFrame, where: str = "budget_auc") -> str:
     return f" Not shown: {', '.join(names)}; see {where}." if names else ""
 
 
-def not_run(names: Iterable[str], frame: pd.DataFrame) -> str:
-    """Name in a sentence those arms that the study did not run; empty if there are none."""
-    missing = [name for name in names if name not in set(_style.arms_of(frame))]
-    return f" Not run here: {', '.join(missing)}." if missing else ""
+def not_run(missing: Iterable[str]) -> str:
+    """Name in a sentence what the study did not run; empty if that is nothing."""
+    names = list(missing)
+    return f" Not run here: {', '.join(names)}." if names else ""
+
+
+def played_blind(frame: pd.DataFrame) -> str:
+    """Name in a sentence the arms that were trained told and are shown blind; empty if none are.
+
+    Args:
+        frame: Result of a figure's `data`, all of it played blind.
+    """
+    return arms.played_blind(_style.told_of(frame))

@@ -1,6 +1,6 @@
 """Success as a curve, with the paired difference to the base model in a strip below it."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping
 
 import pandas as pd
 from matplotlib.axes import Axes
@@ -9,6 +9,7 @@ from matplotlib.patches import Patch
 from matplotlib.ticker import MaxNLocator
 
 from turnscope.figures import _style
+from turnscope.types import Arm
 
 Looks = dict[str, _style.Look]
 DRAWN = [
@@ -16,7 +17,7 @@ DRAWN = [
     "env",
     "model",
     "policy",
-    "place",
+    *_style.PLACED,
     "against",
     "k",
     "t",
@@ -31,13 +32,13 @@ DRAWN = [
 ]
 
 
-def drawn(rows: pd.DataFrame, band: str, arms: Sequence[str]) -> pd.DataFrame:
+def drawn(rows: pd.DataFrame, band: str, arms: Mapping[str, Arm]) -> pd.DataFrame:
     """Keep what a figure shows of some estimates.
 
     Args:
         rows: Rows of `estimates`.
         band: `band_t` or `band_k`, the simultaneous band that the figure shows.
-        arms: The arms of the study in order.
+        arms: The arms of the study by name, in order.
 
     Returns:
         Columns `DRAWN`, without undefined values, sorted by what they are.

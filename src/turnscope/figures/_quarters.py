@@ -1,12 +1,13 @@
 """Panels at a quarter, half, three quarters and all of the largest turn budget."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import pandas as pd
 from matplotlib.axes import Axes
 
 from turnscope import budgets
 from turnscope.figures import _style
+from turnscope.types import Arm
 
 LEVEL, TOLD, GAP = "pass_at_k", "told", "between_arms"
 SEEDS, LOWER = "between_arms_seeds", "between_arms_lower"
@@ -92,6 +93,20 @@ def reference(frame: pd.DataFrame) -> str:
     """Return the arm that others are compared with; `grpo` where nothing was compared."""
     found = frame.loc[frame["metric"] == GAP, "against"].dropna()
     return str(found.iloc[0]) if len(found) else "grpo"
+
+
+def chosen(
+    estimates: pd.DataFrame, algorithms: Sequence[str], arms: Mapping[str, Arm]
+) -> list[str]:
+    """List the arms of some algorithms, under whatever names, and the reference.
+
+    Args:
+        estimates: Rows of `estimates`, which name the reference.
+        algorithms: Of the arms that are wanted.
+        arms: The arms of the study by name, in order.
+    """
+    rival = reference(estimates)
+    return [a.name for a in arms.values() if a.algorithm in algorithms or a.name == rival]
 
 
 def compared(frame: pd.DataFrame) -> list[str]:

@@ -5,7 +5,7 @@ is what no policy can pass. Every arm has its own pair; the first hues are colou
 """
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import wraps
 from pathlib import Path
@@ -17,10 +17,14 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
+from turnscope.arms import trained
 from turnscope.tables import replacing
+from turnscope.types import Arm
 
 SINGLE, DOUBLE = 3.3, 6.9
 """Widths of one and of two columns of a journal page, inches."""
+PLACED = ["place", "algorithm", "trained"]
+"""Columns that say which arm a row is of."""
 BASE, BOUND, FAINT = "#3a3a3a", "#9c9c9c", "#dcdcdc"
 HUES = {
     "grpo": "#0173b2",
@@ -145,21 +149,32 @@ def arm_of(policy: str) -> str:
     return re.sub(r"-s\d+$", "", policy)
 
 
-def placed(rows: pd.DataFrame, arms: Sequence[str]) -> pd.DataFrame:
-    """Add the column `place` by which arms are ordered and told apart in every figure.
+def placed(rows: pd.DataFrame, arms: Mapping[str, Arm]) -> pd.DataFrame:
+    """Add columns `PLACED`, by which arms are ordered and told apart in every figure.
 
     Args:
         rows: Rows with a column `policy`.
-        arms: The arms of the study in the order of its config.
+        arms: The arms of the study by name, in the order of its config.
 
     Returns:
         The rows with `place`: 0 for `base` and `bound`, from 1 for the arms and their seeds; an
-        arm that is not of the study comes after those that are.
+        arm that is not of the study comes after those that are. `algorithm` is that of the arm,
+        and `trained` is `told` or `blind`; both are null for what was not trained.
     """
     found = rows["policy"].map(arm_of)
     others = sorted(set(found) - {*arms, "base", "bound"})
     places = {arm: place for place, arm in enumerate([*arms, *others], 1)}
-    return rows.assign(place=found.map(places).fillna(0).astype(int))
+    algorithms = {arm.name: arm.algorithm for arm in arms.values()}
+    return rows.assign(
+        place=found.map(places).fillna(0).astype(int),
+        algorithm=found.map(algorithms).astype(object),
+        trained=trained(found, arms),
+    )
+
+
+def told_of(frame: pd.DataFrame) -> list[str]:
+    """List the arms of a frame that are trained seeing the turns left."""
+    return arms_of(frame.loc[frame["trained"] == "told"])
 
 
 def looks(frame: pd.DataFrame) -> dict[str, Look]:

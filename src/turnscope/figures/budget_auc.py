@@ -1,6 +1,6 @@
 """How robust is an arm to a short turn budget? The mean success over all budgets, as a forest."""
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Mapping
 from typing import Any
 
 import pandas as pd
@@ -8,6 +8,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from turnscope.figures import _captions, _style
+from turnscope.types import Arm
 
 SOURCES = ("budget_auc",)
 TITLE = "Robustness to the turn budget"
@@ -17,17 +18,17 @@ CAPTION = (
     "averaged over {seeds}. Left: filled marks, at least one of {k} episodes succeeds; hollow "
     "marks, all {k} succeed (pass^{k}){bound}. Right: paired lead of an arm over the base model in "
     "the filled mark. Bars: 95% bootstrap intervals over tasks; dots: single training seeds. "
-    "{tasks}, {samples} of each task."
+    "{tasks}, {samples} of each task.{blind}"
 )
 BOUND = "; grey line, the best possible policy; regret is the distance from the filled mark to it"
 Looks = dict[str, _style.Look]
 METRICS = ("budget_auc", "budget_auc_hat", "budget_regret")
-DRAWN = ["metric", "env", "model", "policy", "place", "against", "k", "value", "low", "high"]
+DRAWN = ["metric", "env", "model", "policy", *_style.PLACED, "against", "k", "value", "low", "high"]
 SIZES = ["tasks", "samples", "seeds"]
 
 
 def data(
-    estimates: pd.DataFrame, training: pd.DataFrame, *, k: int, arms: Sequence[str]
+    estimates: pd.DataFrame, training: pd.DataFrame, *, k: int, arms: Mapping[str, Arm]
 ) -> pd.DataFrame:
     """Select the budget AUC of all policies, their regret, and differences to the base model.
 
@@ -35,7 +36,7 @@ def data(
         estimates: Rows of `estimates`.
         training: Not used.
         k: Episodes per task, the K of Pass@(K,T).
-        arms: The arms of the study in order.
+        arms: The arms of the study by name, in order.
 
     Returns:
         One row for each mark.
@@ -55,7 +56,8 @@ def data(
 def caption(frame: pd.DataFrame) -> str:
     """Describe the figure to a reader who sees nothing else of the study."""
     bound = BOUND if "bound" in set(frame["policy"]) else ""
-    return CAPTION.format(**_captions.sizes(frame), bound=bound)
+    blind = _captions.played_blind(frame)
+    return CAPTION.format(**_captions.sizes(frame), bound=bound, blind=blind)
 
 
 @_style.styled

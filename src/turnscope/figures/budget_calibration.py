@@ -1,62 +1,83 @@
 """Do policies know their turn budget? Told budgets against turns used and success, and waste."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
+import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.gridspec import GridSpec
 from matplotlib.ticker import MaxNLocator
 
 from turnscope.figures import _captions, _style
+from turnscope.types import Arm
 
-SOURCES = ("awareness", "pass_at_kt", "training")
+SOURCES = ("awareness", "pass_at_kt", "schooling")
 TITLE = "Awareness of the turn budget, and what mixed budgets cost"
-CAPTION = "{told}{waste}{realised}Arms are averaged over {seeds}."
+CAPTION = "{told}{waste}{drawn}{scheduled}Arms are averaged over {seeds}."
 NOT_TOLD = "No policy was told its turn budget in this study. "
 TOLD_TOO = (
     "Policies that are told their turn budget T (solid), and the same policies played without "
     "being told, cut at T (dashed). Turns used: mean length of an episode; dotted, all turns that "
     "there are. Success: Pass@(1, T). Gain: told minus blind, paired by task, with 95% intervals "
-    "over {tasks}, {samples} of each under each budget. "
+    "over {tasks}, {samples} of each under each budget. Solved by turn t: share of the "
+    "episodes told the budget above the panel that are solved within t turns. {taught}"
 )
+TAUGHT = "The turns left were shown in the training of {arms} alone. "
+UNTAUGHT = "No arm shown was trained seeing the turns left. "
 WASTE = (
-    "Waste: groups whose episodes all earned the same, which teach nothing, mean over the steps "
-    "of training; dots, single training seeds. "
+    "Groups without variance: their episodes all earned the same, so that credit relative to the "
+    "group teaches nothing; mean over the steps of training; dots, single training seeds. "
 )
-REALISED = "Budgets drawn: share of groups under each turn budget over the training of {arms}. "
+DRAWN = (
+    "Budgets drawn: share of groups under each turn budget, mean over the steps of training, of "
+    "{arms}. "
+)
+SCHEDULED = (
+    "Budgets on a schedule: the same for {arms}, whose budget is set by the step, so that shares "
+    "are lengths of phases. "
+)
+NO_SCHEDULE = "No arm here had its budget set by a schedule. "
 METRICS = ("told", "awareness", "told_turns", "blind_turns")
+SOLVED = "told_solved_"
+"""Start of the metrics of the turn of success, one for each told budget."""
+MOST = 4
+"""Told budgets whose turns of success are drawn, the smallest and the largest among them."""
+SPENT = ("waste", "budget_share")
+DRAWING = ("budget_mix",)
+"""Algorithms that draw a budget for each task; others that vary it do so by the step."""
 ONE = 1
 """Episodes per task, the K at which success is shown."""
-COLUMNS = ["metric", "env", "model", "policy", "place", "t", "value", "low", "high"]
+COLUMNS = ["metric", "env", "model", "policy", *_style.PLACED, "t", "value", "low", "high"]
 SIZES = ["tasks", "samples", "seeds"]
 
 
 def data(
-    estimates: pd.DataFrame, training: pd.DataFrame, *, k: int, arms: Sequence[str]
+    estimates: pd.DataFrame, training: pd.DataFrame, *, k: int, arms: Mapping[str, Arm]
 ) -> pd.DataFrame:
-    """Select what told and blind policies did, and average the training curves over steps.
+    """Select what told and blind policies did, and what the training of arms was spent on.
 
     Args:
         estimates: Rows of `estimates`.
-        training: Rows of `training`.
+        training: Not used.
         k: Not used; single episodes are shown.
-        arms: The arms of the study in order.
+        arms: The arms of the study by name, in order.
 
     Returns:
-        One row for each mark. Metric `waste` is the share of groups without variance, by arm and
-        seed; `realised` the share of groups under t turns, by arm; `blind` is Pass@(1,T) of the
-        episodes in which the policy is told nothing.
+        One row for each mark. `blind` is Pass@(1,T) of the episodes in which the policy is told
+        nothing. Of budgets in training there are those of arms that had several.
 
     Raises:
         ValueError: There is nothing to draw.
     """
-    rows = estimates.loc[estimates["metric"].isin(METRICS) & ~_style.is_seed(estimates)]
+    told = estimates["metric"].isin(METRICS) | estimates["metric"].str.startswith(SOLVED)
+    rows = estimates.loc[told & ~_style.is_seed(estimates)]
     rows = rows.loc[(rows["k"].isna() | (rows["k"] == ONE)) & rows["value"].notna()]
-    parts = [rows, _blind(estimates, rows), _waste(training), _realised(training)]
-    parts = [part.assign(seeds=part["seeds"].astype("Int64")) for part in parts if len(part)]
+    parts = [rows, _blind(estimates, rows), _spent(estimates)]
+    parts = [part for part in parts if len(part)]
     if not parts:
         raise ValueError("budget_calibration: no told episodes and no groups of training to draw")
-    every = _style.placed(pd.concat(parts), arms).reindex(columns=COLUMNS + SIZES)
+    every = _style.placed(pd.concat(parts), arms)[COLUMNS + SIZES]
     keys = ["metric", "env", "model", "place", "policy", "t"]
     return every.sort_values(keys, ignore_index=True)
 
@@ -69,42 +90,34 @@ def _blind(estimates: pd.DataFrame, told: pd.DataFrame) -> pd.DataFrame:
     return rows.merge(shown, on=keys).assign(metric="blind")
 
 
-def _waste(training: pd.DataFrame) -> pd.DataFrame:
-    rows = training.loc[training["name"] == "zero_variance_groups"]
-    keys = ["env", "model", "policy"]
-    seeds = rows.groupby(keys, as_index=False).agg(value=("value", "mean")).assign(seeds=1)
-    arms = seeds.assign(policy=seeds["policy"].map(_style.arm_of)).groupby(keys, as_index=False)
-    means = arms.agg(value=("value", "mean"), seeds=("seeds", "sum"))
-    return pd.concat([seeds, means]).assign(metric="waste")
+def _spent(estimates: pd.DataFrame) -> pd.DataFrame:
+    rows = estimates.loc[estimates["metric"].isin(SPENT) & estimates["value"].notna()]
+    shares = rows["metric"] == "budget_share"
+    several = rows.groupby(["env", "model", "policy"])["t"].transform("nunique") > 1
+    return rows.loc[~shares | (several & ~_style.is_seed(rows))]
 
 
-def _realised(training: pd.DataFrame) -> pd.DataFrame:
-    keys = ["env", "model", "policy"]
-    seeds = training.assign(policy=training["policy"].map(_style.arm_of), seed=training["policy"])
-    steps = seeds.loc[:, [*keys, "seed", "step"]].drop_duplicates().groupby(keys)
-    whole = steps.agg(steps=("step", "size"), seeds=("seed", "nunique")).reset_index()
-    rows = seeds.loc[seeds["name"].str.fullmatch(r"budget_T\d+")]
-    sums = rows.groupby([*keys, "name"], as_index=False).agg(value=("value", "sum"))
-    # a budget that did not occur in a step has no row there, so the mean is over all steps
-    means = sums.merge(whole, on=keys)
-    turns = means["name"].str.removeprefix("budget_T").astype(int)
-    means = means.assign(value=means["value"] / means["steps"], t=turns, metric="realised")
-    # an arm that always has the same budget draws none
-    return means.loc[means.groupby(keys)["t"].transform("nunique") > 1]
+def _budgets(frame: pd.DataFrame, drawn: bool) -> pd.DataFrame:
+    """Select the budgets of arms that draw them, or of those that have a schedule."""
+    rows = frame.loc[frame["metric"] == "budget_share"]
+    return rows.loc[rows["algorithm"].isin(DRAWING) == drawn]
 
 
 def caption(frame: pd.DataFrame) -> str:
     """Describe the figure to a reader who sees nothing else of the study."""
     metrics = set(frame["metric"])
-    sizes = _captions.sizes(frame.loc[frame["metric"].isin(["told", "waste"])])
-    drawing = _style.arms_of(frame.loc[frame["metric"] == "realised"])
-    realised = REALISED.format(arms=", ".join(drawing)) if drawing else ""
+    told = frame.loc[frame["metric"] == "told"]
+    sizes, taught = _captions.sizes(told), _style.told_of(told)
+    schooled = TAUGHT.format(arms=", ".join(taught)) if taught else UNTAUGHT
+    drawn, scheduled = (", ".join(_style.arms_of(_budgets(frame, one))) for one in (True, False))
+    trained = _captions.sizes(frame.loc[frame["metric"].isin(["told", "waste"])])
     return CAPTION.format(
-        seeds=sizes["seeds"],
-        told=TOLD_TOO.format(**sizes) if "told" in metrics else NOT_TOLD,
+        seeds=trained["seeds"],
+        told=TOLD_TOO.format(**sizes, taught=schooled) if len(told) else NOT_TOLD,
         waste=WASTE if "waste" in metrics else "",
-        realised=realised,
-    ).strip()
+        drawn=DRAWN.format(arms=drawn) if drawn else "",
+        scheduled=SCHEDULED.format(arms=scheduled) if scheduled else NO_SCHEDULE,
+    )
 
 
 @_style.styled
@@ -119,20 +132,25 @@ def plot(frame: pd.DataFrame) -> Figure:
     """
     pairs = _style.panels(frame)
     arms = _style.arms_of(frame.loc[frame["metric"] == "waste"])
-    told = "told" in set(frame["metric"])
-    heights = [1.6] * told + [max(0.25 + 0.17 * len(arms), 1.4)]
+    told, solved = "told" in set(frame["metric"]), len(_solved(frame)) > 0
+    heights = [1.6] * told + [1.2] * solved + [max(0.25 + 0.17 * len(arms), 1.4)]
     size = (_style.DOUBLE, 0.5 + len(pairs) * (sum(heights) + 0.5 * len(heights)))
     figure = Figure(figsize=size, layout="constrained")
-    grid = figure.add_gridspec(len(heights) * len(pairs), 6, height_ratios=heights * len(pairs))
+    grid = figure.add_gridspec(len(heights) * len(pairs), 1, height_ratios=heights * len(pairs))
     for place, pair in enumerate(pairs):
         part, row = _style.within(frame, pair), place * len(heights)
         if told:
-            axes = [figure.add_subplot(grid[row, c : c + 2]) for c in (0, 2, 4)]
+            axes = _line(figure, grid, row, 3)
             _told(axes, part)
             _style.name_block(axes[0], pair)
-        left = figure.add_subplot(grid[row + len(heights) - 1, :3])
+        if solved:
+            _by_turn(_line(figure, grid, row + told, len(_solved(part))), part)
+        ways = _ways(part)
+        left, *others = _line(figure, grid, row + len(heights) - 1, 1 + len(ways))
         _wasted(left, part, arms)
-        _budgets(figure.add_subplot(grid[row + len(heights) - 1, 3:]), part)
+        for ax, (title, rows) in zip(others, ways.items(), strict=True):
+            _shares(ax, rows, _style.looks(part))
+            ax.set_title(title)
         if not told:
             _style.name_block(left, pair)
     _style.legend(figure, _entries(frame))
@@ -157,6 +175,38 @@ def _told(axes: Sequence[Axes], part: pd.DataFrame) -> None:
         ax.set_xlim(0, ends[1] * 1.08)
         ax.xaxis.set_major_locator(MaxNLocator(5, integer=True))
         ax.yaxis.set_major_locator(MaxNLocator(5, steps=[1, 2, 2.5, 5, 10]))
+
+
+def _solved(frame: pd.DataFrame) -> dict[int, pd.DataFrame]:
+    """Select the turns of success by told budget, of no more budgets than can be drawn."""
+    rows = frame.loc[frame["metric"].str.startswith(SOLVED)]
+    parts = {int(str(metric).removeprefix(SOLVED)): part for metric, part in rows.groupby("metric")}
+    places = np.unique(np.linspace(0, len(parts) - 1, min(len(parts), MOST)).round())
+    return {sorted(parts)[int(place)]: parts[sorted(parts)[int(place)]] for place in places}
+
+
+def _line(figure: Figure, grid: GridSpec, row: int, count: int) -> list[Axes]:
+    """Divide one row into panels."""
+    line = grid[row, 0].subgridspec(1, max(count, 1))
+    return [figure.add_subplot(line[0, place]) for place in range(count)]
+
+
+def _by_turn(axes: Sequence[Axes], part: pd.DataFrame) -> None:
+    """Draw the share of told episodes solved by each turn, a panel for each told budget."""
+    looks, found = _style.looks(part), _solved(part)
+    highest = max((float(rows["value"].max()) for rows in found.values()), default=1.0)
+    for ax, (budget, rows) in zip(axes, found.items(), strict=True):
+        for policy in _tellable(rows):
+            curve, (colour, marker) = rows.loc[rows["policy"] == policy], looks[policy]
+            few = {"marker": marker, "markevery": max(1, len(curve) // 4)}
+            ax.plot(curve["t"], curve["value"], color=colour, **few)
+        ax.set_title(f"told {budget}")
+        ax.set_xlabel("turn t")
+        ax.set_ylim(0, 1.05 * highest or 1)
+        ax.tick_params(labelleft=ax is axes[0])
+        ax.xaxis.set_major_locator(MaxNLocator(4, integer=True))
+    if axes:
+        axes[0].set_ylabel("solved by turn t")
 
 
 def _curves(ax: Axes, part: pd.DataFrame, metric: str, line: str) -> None:
@@ -199,23 +249,25 @@ def _wasted(ax: Axes, part: pd.DataFrame, arms: list[str]) -> None:
     ax.grid(visible=False, axis="y")
 
 
-def _budgets(ax: Axes, part: pd.DataFrame) -> None:
-    rows, looks = part.loc[part["metric"] == "realised"], _style.looks(part)
+def _ways(part: pd.DataFrame) -> dict[str, pd.DataFrame]:
+    """Select the budgets of training, by the title of their panel; empty ones have none."""
+    ways = {"budgets drawn": _budgets(part, True), "budgets on a schedule": _budgets(part, False)}
+    return {title: rows for title, rows in ways.items() if len(rows)}
+
+
+def _shares(ax: Axes, rows: pd.DataFrame, looks: dict[str, _style.Look]) -> None:
     for arm in _style.arms_of(rows):
         curve, (colour, marker) = rows.loc[rows["policy"] == arm], looks[arm]
         ax.plot(curve["t"], curve["value"], marker=marker, color=colour, linewidth=0.9)
-    ax.set_title("budgets drawn in training")
     ax.set_xlabel("turn budget T")
-    ax.set_ylim(0, 1.1 * float(rows["value"].max()) if len(rows) else 1)
+    ax.set_ylim(0, 1.1 * float(rows["value"].max()))
     ax.xaxis.set_major_locator(MaxNLocator(6, integer=True))
     ax.yaxis.set_major_locator(MaxNLocator(4, steps=[1, 2, 2.5, 5, 10]))
-    if rows.empty:
-        ax.remove()
 
 
 def _entries(frame: pd.DataFrame) -> list:
     looks = _style.looks(frame)
-    curves = frame.loc[frame["metric"].isin([*METRICS, "realised"])]
+    curves = frame.loc[frame["metric"].isin([*METRICS, "budget_share"])]
     entries = [
         _style.key(name, looks[name], marker=looks[name].marker) for name in _tellable(curves)
     ]

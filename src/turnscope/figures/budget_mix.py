@@ -1,6 +1,6 @@
 """Does training under mixed budgets help when turns are short, and does it cost anything?"""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import pandas as pd
 from matplotlib.axes import Axes
@@ -8,6 +8,7 @@ from matplotlib.figure import Figure
 
 from turnscope import budgets, intervals
 from turnscope.figures import _captions, _curves, _quarters, _style
+from turnscope.types import Arm
 
 SOURCES = ("pass_at_kt", "between_arms", "awareness")
 TITLE = "BudgetMix against full-budget training"
@@ -17,42 +18,30 @@ CAPTION = (
     "{told}{compared}{tasks}, {samples} of each task.{not_run}"
 )
 COMPARED = (
-    "Lower panels: paired difference to {reference}, which always trains under T_max: "
-    "thick lines are 95% intervals over tasks, filled where they exclude 0, and thin lines over "
-    "training seeds; neither is corrected for their number, and scales differ. At 100%, the "
-    "dashed line is the margin of 2 points, and a triangle the lower end of the one-sided 95% "
-    "interval over training seeds: an arm is not inferior if it lies right of the line. "
+    "Lower panels: paired difference to {reference}: thick lines are 95% intervals over tasks, "
+    "filled where they exclude 0, and thin lines over training seeds; neither is corrected for "
+    "their number, and scales differ. At 100%, the dashed line is the margin of 2 points, and a "
+    "triangle the lower end of the one-sided 95% interval over training seeds: an arm is not "
+    "inferior if it lies right of the line. "
 )
 TOLD = "{arms}: played for that budget, with the turns left shown. "
-EXPECTED = (
-    "budget_mix",
-    "budget_mix_told",
-    "speed_shaped",
-    "tight_25",
-    "tight_50",
-    "tight_75",
-    "curriculum_tti",
-    "curriculum_scaling",
-    "grpo_matched",
-    "anytime",
-)
-FAMILIES = ("grpo", "budget_mix", "speed_shaped", "tight", "curriculum", "anytime")
+ALGORITHMS = ("grpo", "budget_mix", "speed_shaped", "tight", "curriculum", "anytime")
 METRICS = ("pass_at_k", _quarters.TOLD, _quarters.GAP, _quarters.SEEDS, _quarters.LOWER)
 
 
 def data(
-    estimates: pd.DataFrame, training: pd.DataFrame, *, k: int, arms: Sequence[str]
+    estimates: pd.DataFrame, training: pd.DataFrame, *, k: int, arms: Mapping[str, Arm]
 ) -> pd.DataFrame:
     """Select Pass@(k,T) of BudgetMix and its controls at the quarters, and their differences.
 
-    An arm that was trained with the budget shown is played with the budget shown: its rows have
-    metric `told`, and it has no difference to arms that were played blind.
+    An arm that is trained seeing the turns left is played so: its rows have metric `told`, and it
+    has no difference to arms that were played blind.
 
     Args:
         estimates: Rows of `estimates`.
         training: Not used.
         k: Episodes per task, the K of Pass@(K,T).
-        arms: The arms of the study in order.
+        arms: The arms of the study by name, in order.
 
     Returns:
         One row for each mark, columns `_curves.DRAWN`.
@@ -62,29 +51,38 @@ def data(
     """
     rows = estimates.loc[estimates["metric"].isin(METRICS) & (estimates["k"] == k)]
     rows = rows.loc[~_style.is_seed(rows) & (rows["against"] != "base")]
-    rows = rows.loc[rows["policy"].isin(["base", *filter(_belongs, set(rows["policy"]))])]
+    rows = rows.loc[rows["policy"].isin(["base", *_quarters.chosen(rows, ALGORITHMS, arms)])]
     if "pass_at_k" not in set(rows["metric"]):
         raise ValueError(f"budget_mix: no estimate of Pass@(k,T) with k={k} to draw")
-    kinds = rows["metric"] == _quarters.TOLD
-    told = set(rows.loc[kinds, "policy"]) - {"base", _quarters.reference(rows)}
-    rows = _quarters.quarters(rows.loc[rows["policy"].isin(told) == kinds])
-    return _curves.drawn(rows, "band_t", arms)
-
-
-def _belongs(arm: str) -> bool:
-    return any(arm == family or arm.startswith(f"{family}_") for family in FAMILIES)
+    told = [arm.name for arm in arms.values() if arm.told]
+    rows = rows.loc[~rows["against"].isin(told)]
+    rows = rows.loc[rows["policy"].isin(told) == (rows["metric"] == _quarters.TOLD)]
+    return _curves.drawn(_quarters.quarters(rows), "band_t", arms)
 
 
 def caption(frame: pd.DataFrame) -> str:
     """Describe the figure to a reader who sees nothing else of the study."""
-    told = _style.arms_of(frame.loc[frame["metric"] == _quarters.TOLD])
+    told = _style.told_of(frame)
     compared = COMPARED.format(reference=_quarters.reference(frame))
     return CAPTION.format(
         **_captions.sizes(frame),
         compared=compared if _quarters.compared(frame) else "",
         told=TOLD.format(arms=", ".join(told)) if told else "",
-        not_run=_captions.not_run(EXPECTED, frame),
+        not_run=_captions.not_run(_missing(frame)),
     )
+
+
+def _missing(frame: pd.DataFrame) -> list[str]:
+    """List the algorithms and controls that no arm of the figure is."""
+    trained = frame.loc[frame["place"] > 0]
+    missing = [name for name in ALGORITHMS if name not in set(trained["algorithm"])]
+    mixed = trained.loc[trained["algorithm"] == "budget_mix"]
+    if len(mixed) and "told" not in set(mixed["trained"]):
+        missing.append("budget_mix with the turns left shown")
+    others = set(trained["policy"]) - {_quarters.reference(frame)}
+    if "grpo" not in set(trained.loc[trained["policy"].isin(others), "algorithm"]):
+        missing.append("a second grpo, such as grpo_matched")
+    return missing
 
 
 @_style.styled

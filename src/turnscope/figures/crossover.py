@@ -1,12 +1,13 @@
 """From which turn budget on is an arm not behind? The bootstrap distribution of T*."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping
 
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from turnscope.figures import _captions, _style
+from turnscope.types import Arm
 
 SOURCES = ("pass_at_kt", "crossover")
 TITLE = "Turn budget from which RL is not behind base"
@@ -16,15 +17,27 @@ CAPTION = (
     "Bars: share of bootstrap samples of tasks in "
     "which T* takes each value; 'never' is the share in which the arm is still behind at T_max, "
     "printed above its bar. Triangle and line: the estimate and its 95% interval. Arms averaged "
-    "over {seeds}; {tasks}, {samples} of each task.{left_out}"
+    "over {seeds}; {tasks}, {samples} of each task.{left_out}{blind}"
 )
-DRAWN = ["metric", "env", "model", "policy", "place", "against", "k", "t", "value", "low", "high"]
+DRAWN = [
+    "metric",
+    "env",
+    "model",
+    "policy",
+    *_style.PLACED,
+    "against",
+    "k",
+    "t",
+    "value",
+    "low",
+    "high",
+]
 TRIANGLE = {"marker": "v", "markersize": 4.5, "markeredgewidth": 0}
 SIZES = ["t_max", "tasks", "samples", "seeds"]
 
 
 def data(
-    estimates: pd.DataFrame, training: pd.DataFrame, *, k: int, arms: Sequence[str]
+    estimates: pd.DataFrame, training: pd.DataFrame, *, k: int, arms: Mapping[str, Arm]
 ) -> pd.DataFrame:
     """Select the bootstrap distribution of T* of each arm, T* itself and its interval.
 
@@ -32,7 +45,7 @@ def data(
         estimates: Rows of `estimates`.
         training: Not used.
         k: Episodes per task, the K of Pass@(K,T).
-        arms: The arms of the study in order.
+        arms: The arms of the study by name, in order.
 
     Returns:
         One row for each bar (t null: no crossover) and one for each T*; `t_max` is the largest
@@ -57,7 +70,8 @@ def data(
 
 def caption(frame: pd.DataFrame) -> str:
     """Describe the figure to a reader who sees nothing else of the study."""
-    return CAPTION.format(**_captions.sizes(frame), left_out=_captions.left_out(frame))
+    more = {"left_out": _captions.left_out(frame), "blind": _captions.played_blind(frame)}
+    return CAPTION.format(**_captions.sizes(frame), **more)
 
 
 @_style.styled

@@ -1,12 +1,13 @@
 """Does RL still lead when many attempts are allowed? Pass@(k, T_max) against k."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping
 
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from turnscope.figures import _captions, _curves, _style
+from turnscope.types import Arm
 
 SOURCES = ("pass_at_kt",)
 TITLE = "Success by number of attempts"
@@ -16,12 +17,12 @@ CAPTION = (
     "reinforcement-learning arm, averaged over {seeds}; thin lines: single training seeds; "
     "shading: 95% bootstrap interval over tasks at each k. Lower strip: the arm's lead over the "
     "base model on the same tasks; its band holds for all k at once (95%), so that the arm leads "
-    "where the band lies above 0. {tasks}, {samples} of each task.{left_out}"
+    "where the band lies above 0. {tasks}, {samples} of each task.{left_out}{blind}"
 )
 
 
 def data(
-    estimates: pd.DataFrame, training: pd.DataFrame, *, k: int, arms: Sequence[str]
+    estimates: pd.DataFrame, training: pd.DataFrame, *, k: int, arms: Mapping[str, Arm]
 ) -> pd.DataFrame:
     """Select Pass@(k, T_max) and the paired differences to the base model.
 
@@ -29,7 +30,7 @@ def data(
         estimates: Rows of `estimates`.
         training: Not used.
         k: Not used; all k are drawn.
-        arms: The arms of the study in order.
+        arms: The arms of the study by name, in order.
 
     Returns:
         One row for each point, columns `_curves.DRAWN`.
@@ -47,7 +48,8 @@ def data(
 
 def caption(frame: pd.DataFrame) -> str:
     """Describe the figure to a reader who sees nothing else of the study."""
-    return CAPTION.format(**_captions.sizes(frame), left_out=_captions.left_out(frame))
+    more = {"left_out": _captions.left_out(frame), "blind": _captions.played_blind(frame)}
+    return CAPTION.format(**_captions.sizes(frame), **more)
 
 
 @_style.styled

@@ -1,6 +1,6 @@
 """Does the lead of RL need turns? Pass@(k,T) against the turn budget T, with what is possible."""
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Mapping
 from typing import Any
 
 import numpy as np
@@ -11,6 +11,7 @@ from matplotlib.ticker import MaxNLocator
 from matplotlib.transforms import offset_copy
 
 from turnscope.figures import _captions, _curves, _style
+from turnscope.types import Arm
 
 SOURCES = ("pass_at_kt", "crossover")
 TITLE = "Success by turn budget"
@@ -20,7 +21,7 @@ CAPTION = (
     "averaged over {seeds}; thin lines: single training seeds; shading: 95% bootstrap interval "
     "over tasks at each T. {bound}Lower strip: the arm's lead over the base model on the same "
     "tasks; its band holds for all T at once (95%). {crossover}{tasks}, {samples} of each task."
-    "{left_out}"
+    "{left_out}{blind}"
 )
 DRAWN_TOO = {
     "bound": "Light grey line: structural bound, the success of the best possible policy; the room "
@@ -32,7 +33,7 @@ DRAWN_TOO = {
 
 
 def data(
-    estimates: pd.DataFrame, training: pd.DataFrame, *, k: int, arms: Sequence[str]
+    estimates: pd.DataFrame, training: pd.DataFrame, *, k: int, arms: Mapping[str, Arm]
 ) -> pd.DataFrame:
     """Select Pass@(k,T) for all T, differences to the base model, the bound and T*.
 
@@ -40,7 +41,7 @@ def data(
         estimates: Rows of `estimates`.
         training: Not used.
         k: Episodes per task, the K of Pass@(K,T).
-        arms: The arms of the study in order.
+        arms: The arms of the study by name, in order.
 
     Returns:
         One row for each point, columns `_curves.DRAWN`; T* is a row of metric `crossover`.
@@ -61,7 +62,7 @@ def caption(frame: pd.DataFrame) -> str:
     """Describe the figure to a reader who sees nothing else of the study."""
     metrics = set(frame["metric"])
     more = {name: text if name in metrics else "" for name, text in DRAWN_TOO.items()}
-    more["left_out"] = _captions.left_out(frame)
+    more |= {"left_out": _captions.left_out(frame), "blind": _captions.played_blind(frame)}
     return CAPTION.format(**_captions.sizes(frame), **more)
 
 

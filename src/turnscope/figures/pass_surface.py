@@ -1,6 +1,6 @@
 """Where on the plane of attempts and turns does RL lead? The difference in Pass@(k,T) as a map."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -14,6 +14,7 @@ from matplotlib.patches import Patch, Rectangle
 from matplotlib.ticker import MaxNLocator
 
 from turnscope.figures import _captions, _style
+from turnscope.types import Arm
 
 SOURCES = ("pass_at_kt",)
 TITLE = "Lead over the base model by attempts and turns"
@@ -22,7 +23,7 @@ CAPTION = (
     "tasks solved in at least one of k independent episodes of at most T turns. Blue: the arm "
     "leads; red: the base model leads. Hatched: the 95% band of the difference, which holds for "
     "all T of a row at once, covers zero, so that neither is shown to lead. Paired differences on "
-    "{tasks}, {samples} of each task and policy, arms averaged over {seeds}.{left_out}"
+    "{tasks}, {samples} of each task and policy, arms averaged over {seeds}.{left_out}{blind}"
 )
 PALETTE = sns.color_palette("vlag_r", as_cmap=True)
 COVERED: dict[str, Any] = {
@@ -35,7 +36,7 @@ DRAWN = [
     "env",
     "model",
     "policy",
-    "place",
+    *_style.PLACED,
     "against",
     "k",
     "t",
@@ -49,7 +50,7 @@ DRAWN = [
 
 
 def data(
-    estimates: pd.DataFrame, training: pd.DataFrame, *, k: int, arms: Sequence[str]
+    estimates: pd.DataFrame, training: pd.DataFrame, *, k: int, arms: Mapping[str, Arm]
 ) -> pd.DataFrame:
     """Select the difference between each arm and the base model at all (k, T).
 
@@ -57,7 +58,7 @@ def data(
         estimates: Rows of `estimates`.
         training: Not used.
         k: Not used; all k are drawn.
-        arms: The arms of the study in order.
+        arms: The arms of the study by name, in order.
 
     Returns:
         One row for each cell, columns `DRAWN`.
@@ -75,7 +76,8 @@ def data(
 
 def caption(frame: pd.DataFrame) -> str:
     """Describe the figure to a reader who sees nothing else of the study."""
-    return CAPTION.format(**_captions.sizes(frame), left_out=_captions.left_out(frame))
+    more = {"left_out": _captions.left_out(frame), "blind": _captions.played_blind(frame)}
+    return CAPTION.format(**_captions.sizes(frame), **more)
 
 
 @_style.styled

@@ -1,6 +1,6 @@
 """Does credit for single steps help? Arms with process reward or finer credit against GRPO."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping
 
 import pandas as pd
 from matplotlib.axes import Axes
@@ -9,15 +9,16 @@ from matplotlib.gridspec import GridSpec
 from matplotlib.ticker import MaxNLocator
 
 from turnscope.figures import _captions, _curves, _quarters, _style
+from turnscope.types import Arm
 
 SOURCES = ("pass_at_kt", "between_arms")
 TITLE = "Process supervision and finer credit"
 CAPTION = (
-    "Pass@({k}, T) of arms that differ in how credit reaches single turns: the outcome shared by "
-    "all turns (grpo), an exact reward for each action (oracle_process), turns compared in equal "
-    "states (gigpo), and a learnt critic (ppo). Above: the base model (grey-black) and each arm, "
-    "mean over {seeds}, with 95% intervals over tasks{bound}. {compared}{tasks}, {samples} of each "
-    "task.{not_run}"
+    "Pass@({k}, T) of arms whose algorithms differ in how credit reaches single turns: the outcome "
+    "shared by all turns (grpo), an exact reward for each action (oracle_process), turns compared "
+    "in equal states (gigpo), and a learnt critic (ppo). Above: the base model (grey-black) and "
+    "each arm, mean over {seeds}, with 95% intervals over tasks{bound}. {compared}{tasks}, "
+    "{samples} of each task.{blind}{not_run}"
 )
 COMPARED = (
     "Middle: paired difference to {reference} at every budget; below, at the quarters of T_max, "
@@ -25,12 +26,12 @@ COMPARED = (
     "training seeds; neither is corrected for their number, and scales differ. "
 )
 BOUND = "; light grey line, the success of the best possible policy"
-ARMS = ("grpo", "oracle_process", "gigpo", "ppo")
+ALGORITHMS = ("grpo", "oracle_process", "gigpo", "ppo")
 METRICS = ("pass_at_k", "bound", _quarters.GAP, _quarters.SEEDS)
 
 
 def data(
-    estimates: pd.DataFrame, training: pd.DataFrame, *, k: int, arms: Sequence[str]
+    estimates: pd.DataFrame, training: pd.DataFrame, *, k: int, arms: Mapping[str, Arm]
 ) -> pd.DataFrame:
     """Select Pass@(k,T) of the arms that differ in credit, and differences to the reference.
 
@@ -38,7 +39,7 @@ def data(
         estimates: Rows of `estimates`.
         training: Not used.
         k: Episodes per task, the K of Pass@(K,T).
-        arms: The arms of the study in order.
+        arms: The arms of the study by name, in order.
 
     Returns:
         One row for each point, columns `_curves.DRAWN`; rows of metric `between_arms` are
@@ -48,7 +49,8 @@ def data(
         ValueError: There is no estimate with this k.
     """
     rows = estimates.loc[estimates["metric"].isin(METRICS) & (estimates["k"] == k)]
-    rows = rows.loc[rows["policy"].isin(["base", "bound", *ARMS]) & (rows["against"] != "base")]
+    names = _quarters.chosen(rows, ALGORITHMS, arms)
+    rows = rows.loc[rows["policy"].isin(["base", "bound", *names]) & (rows["against"] != "base")]
     rows = rows.loc[(rows["metric"] != "bound") | (rows["policy"] == "bound")]
     if "pass_at_k" not in set(rows["metric"]):
         raise ValueError(f"process_supervision: no estimate of Pass@(k,T) with k={k} to draw")
@@ -62,7 +64,8 @@ def caption(frame: pd.DataFrame) -> str:
         **_captions.sizes(frame),
         compared=compared if _quarters.compared(frame) else "",
         bound=BOUND if "bound" in set(frame["metric"]) else "",
-        not_run=_captions.not_run(ARMS, frame),
+        blind=_captions.played_blind(frame),
+        not_run=_captions.not_run(a for a in ALGORITHMS if a not in set(frame["algorithm"])),
     )
 
 

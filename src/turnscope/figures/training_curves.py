@@ -1,6 +1,6 @@
 """Does training improve episodes, or the single step? R_multi and R_single along training."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping
 
 import pandas as pd
 from matplotlib.axes import Axes
@@ -10,21 +10,32 @@ from matplotlib.patches import Patch
 from matplotlib.ticker import MaxNLocator
 
 from turnscope.figures import _captions, _style
+from turnscope.types import Arm
 
 SOURCES = ("step_reward",)
 TITLE = "Multi-turn and single-turn reward along training"
 CAPTION = (
     "Evaluation on {tasks} at checkpoints, {samples} of each task and policy. Above, against "
-    "optimiser steps: R_multi, the share of episodes solved; R_single, the mean quality of the "
-    "actions in the states that the policy itself visits; and the same in fixed states of the base "
-    "model. Thick lines: mean over {seeds}, with 95% intervals over tasks; thin lines: single "
-    "training seeds; step 0 is the base model.{split} Below right: change of each quantity since "
-    "step 0 at the last step, with its 95% interval.{left_out}"
+    "optimiser steps: R_multi, the share of episodes solved{single}. Thick lines: mean over "
+    "{seeds}, with 95% intervals over tasks, at the steps that all seeds of the arm reached; thin "
+    "lines: single training seeds; step 0 is the base model.{split} Below right: change of each "
+    "quantity since step 0 {last}, with its 95% interval.{told}{left_out}"
 )
+SINGLE = (
+    "; R_single, the mean quality of the actions in the states that the policy itself visits; and "
+    "the same in fixed states of the base model"
+)
+NO_SINGLE = " (R_single is not known: no environment here grades single actions)"
 SPLIT = (
-    " Below left: the change in R_single at the last step, split into composition (turns are spent "
+    " Below left: the change in R_single {last}, split into composition (turns are spent "
     "at other tasks and other stages of an episode, even if no action is better or worse) and "
     "within (other quality at the same task and stage)."
+)
+SAME = "at the last step, {steps}"
+OWN = "at the last step that all seeds of the arm reached, which is printed beside it"
+TOLD = (
+    " {arms}: told the turns left, as in training, where R_multi and R_single in own states are "
+    "measured; in fixed states no policy is told."
 )
 LEVELS = {
     "r_multi": "R_multi",
@@ -39,12 +50,23 @@ CHANGES = {
 }
 """Metrics of change, each with its words, marker, and whether that is filled."""
 PARTS = {"r_single_composition": "composition", "r_single_within": "within"}
-COLUMNS = ["metric", "env", "model", "policy", "place", "against", "step", "value", "low", "high"]
+COLUMNS = [
+    "metric",
+    "env",
+    "model",
+    "policy",
+    *_style.PLACED,
+    "against",
+    "step",
+    "value",
+    "low",
+    "high",
+]
 SIZES = ["tasks", "samples", "seeds"]
 
 
 def data(
-    estimates: pd.DataFrame, training: pd.DataFrame, *, k: int, arms: Sequence[str]
+    estimates: pd.DataFrame, training: pd.DataFrame, *, k: int, arms: Mapping[str, Arm]
 ) -> pd.DataFrame:
     """Select the rewards along training, and their changes at the last step.
 
@@ -52,7 +74,7 @@ def data(
         estimates: Rows of `estimates`; t of these metrics is the optimiser step.
         training: Not used.
         k: Not used.
-        arms: The arms of the study in order.
+        arms: The arms of the study by name, in order.
 
     Returns:
         One row for each point, columns `COLUMNS` and `SIZES`.
@@ -76,8 +98,26 @@ def caption(frame: pd.DataFrame) -> str:
     """Describe the figure to a reader who sees nothing else of the study."""
     sizes = _captions.sizes(frame.loc[frame["metric"] == "r_multi"])
     left_out = _captions.left_out(frame, "the lower panels")
-    split = SPLIT if set(PARTS) & set(frame["metric"]) else ""
-    return CAPTION.format(**sizes, split=split, left_out=left_out)
+    steps, told = set(_last(frame).values()), _style.told_of(frame)
+    last = SAME.format(steps=max(steps)) if len(steps) == 1 else OWN
+    metrics = set(frame["metric"])
+    return CAPTION.format(
+        **sizes,
+        single=SINGLE if "r_single" in metrics else NO_SINGLE,
+        split=SPLIT.format(last=last) if set(PARTS) & metrics else "",
+        last=last,
+        told=TOLD.format(arms=", ".join(told)) if told else "",
+        left_out=left_out,
+    )
+
+
+def _last(frame: pd.DataFrame) -> dict[tuple[str, str, str], int]:
+    """Say at which step the changes of each arm of each environment and model are taken."""
+    rows = frame.loc[frame["metric"].isin([*CHANGES, *PARTS])]
+    return {
+        (row["env"], row["model"], row["policy"]): int(row["step"])
+        for row in rows.drop_duplicates(["env", "model", "policy"]).to_dict("records")
+    }
 
 
 @_style.styled
@@ -98,8 +138,9 @@ def plot(frame: pd.DataFrame) -> Figure:
     grid = figure.add_gridspec(len(heights), 6, height_ratios=heights)
     for row, pair in enumerate(pairs):
         part = _style.within(frame, pair)
+        names = _names(frame, pair)
         _style.name_block(_curves(figure, grid, 2 * row, part, looks), pair)
-        _changes(figure, grid, 2 * row + 1, part, looks)
+        _changes(figure, grid, 2 * row + 1, part, looks, names)
     _style.legend(figure, _entries(frame))
     return figure
 
@@ -133,7 +174,17 @@ def _curves(figure: Figure, grid: GridSpec, row: int, part: pd.DataFrame, looks:
     return first
 
 
-def _changes(figure: Figure, grid: GridSpec, row: int, part: pd.DataFrame, looks: dict) -> None:
+def _names(frame: pd.DataFrame, pair: tuple[str, str]) -> list[str]:
+    """Name the arms of a panel, with their steps where these differ anywhere."""
+    last, arms = _last(frame), _style.arms_of(_style.within(frame, pair))
+    if len(set(last.values())) == 1:
+        return arms
+    return [f"{arm}, step {last[*pair, arm]}" if (*pair, arm) in last else arm for arm in arms]
+
+
+def _changes(
+    figure: Figure, grid: GridSpec, row: int, part: pd.DataFrame, looks: dict, names: list[str]
+) -> None:
     arms = _style.arms_of(part)
     left = figure.add_subplot(grid[row, :3])
     right = figure.add_subplot(grid[row, 3:], sharey=left)
@@ -153,7 +204,7 @@ def _changes(figure: Figure, grid: GridSpec, row: int, part: pd.DataFrame, looks
     for ax, title in ((left, "split of the change in R_single"), (right, "change since step 0")):
         ax.axvline(0, color=_style.BASE, linewidth=0.9, zorder=1)
         ax.set_title(title)
-        ax.set_yticks(range(len(arms)), arms)
+        ax.set_yticks(range(len(arms)), names)
         ax.set_ylim(len(arms) - 0.45, -0.55)
         ax.tick_params(axis="y", length=0)
         ax.grid(visible=False, axis="y")

@@ -1,6 +1,6 @@
 """Is a training run healthy? What each optimiser step tells about it, with alarms."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping
 
 import pandas as pd
 from matplotlib.axes import Axes
@@ -8,6 +8,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
 from turnscope.figures import _captions, _style
+from turnscope.types import Arm
 
 SOURCES = ("training",)
 TITLE = "Health of training"
@@ -17,7 +18,8 @@ CAPTION = (
     "Success and turns are means over episodes; entropy is that of the policy and KL an estimate "
     "of its divergence from the base model, nats per sampled token; the gradient is measured "
     "before it is clipped; distinct actions are the pairs of actions in one state that differ; a "
-    "turn without credit has advantage 0; an invalid turn could not be parsed.{alarms}{others}"
+    "sampled token without credit has advantage 0; an invalid turn could not be parsed.{alarms}"
+    "{others}"
 )
 MEASURES = {
     "success": "success",
@@ -26,7 +28,7 @@ MEASURES = {
     "kl": "KL to base (nats)",
     "gradient_norm": "gradient norm",
     "distinct_actions": "distinct actions",
-    "zero_advantage_share": "turns without credit",
+    "zero_advantage_share": "tokens without credit",
     "invalid_share": "invalid turns",
 }
 """Names in the training table and what the reader sees, in the order of the panels."""
@@ -38,7 +40,7 @@ COLUMNS = ["env", "model", "policy", "place", "name", "step", "value", "seeds"]
 
 
 def data(
-    estimates: pd.DataFrame, training: pd.DataFrame, *, k: int, arms: Sequence[str]
+    estimates: pd.DataFrame, training: pd.DataFrame, *, k: int, arms: Mapping[str, Arm]
 ) -> pd.DataFrame:
     """Select the curves and average them over seeds.
 
@@ -46,7 +48,7 @@ def data(
         estimates: Not used.
         training: Rows of `training`.
         k: Not used.
-        arms: The arms of the study in order.
+        arms: The arms of the study by name, in order.
 
     Returns:
         Columns `COLUMNS`; a row with an arm as its policy is a mean over that arm's seeds. Rows

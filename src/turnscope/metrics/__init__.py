@@ -36,6 +36,7 @@ PROGRESS = [
     "source",
     "task_id",
     "place",
+    "state_key",
     "turn",
     "left",
     "quality",

@@ -103,6 +103,16 @@ def p_values(one: Series, signs_BN: Floats, cells: Sequence[int] | None = None) 
     return p_KT
 
 
+def holm(p_KT: Floats) -> dict[str, Floats]:
+    """Return columns `value` and `p_value` alike: p-values adjusted by Holm, one family for each k.
+
+    Args:
+        p_KT: P-values of the family, shape (K, T).
+    """
+    adjusted_KT = np.stack([intervals.holm(p_T) for p_T in p_KT])
+    return {"value": adjusted_KT, "p_value": adjusted_KT}
+
+
 def rows(
     study: Study,
     metric: str,

@@ -4,20 +4,18 @@ Source:
     See `turnscope.estimators`. An arm is the mean over its training seeds.
 """
 
-import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
 
+from turnscope.arms import seeded
 from turnscope.metrics._outcomes import Outcomes, Study
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 Estimator = Callable[[Ints, Ints, Sequence[int]], Floats]
-
-SEEDED = re.compile(r"(?P<arm>.+)-s(?P<seed>\d+)")
 
 
 @dataclass(frozen=True)
@@ -47,8 +45,8 @@ def arms(policies: Sequence[str]) -> dict[str, list[str]]:
     """Group policies that differ only in their training seed: arm to policies, sorted."""
     groups: dict[str, list[str]] = {}
     for policy in sorted(policies):
-        if match := SEEDED.fullmatch(policy):
-            groups.setdefault(match["arm"], []).append(policy)
+        if one := seeded(policy):
+            groups.setdefault(one.arm, []).append(policy)
     return dict(sorted(groups.items()))
 
 
@@ -65,7 +63,7 @@ def series(outcomes: dict[str, Outcomes], estimator: Estimator, ks: Sequence[int
         of its seeds has none.
     """
     single = {
-        name: Series(name, None, estimator(n_N, c_NT, ks), n_N, int(bool(SEEDED.fullmatch(name))))
+        name: Series(name, None, estimator(n_N, c_NT, ks), n_N, int(bool(seeded(name))))
         for name, (n_N, c_NT) in outcomes.items()
     }
     means = [

@@ -3,7 +3,7 @@
 A quality averaged over visited turns is a ratio: its sum over tasks by the number of turns. Both
 are kept by task, so that a bootstrap sample of tasks draws both.
 
-Shapes end in N (tasks), S (steps), Q (quarters of the budget), B (draws), R (rows of a table).
+Shapes end in N (tasks), S (steps), Q (hidden states of a task), B (draws), R (rows of a table).
 """
 
 from collections.abc import Sequence
@@ -14,14 +14,12 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from turnscope.metrics._series import SEEDED, arms
+from turnscope.arms import seeded
+from turnscope.metrics._series import arms
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 Bools = npt.NDArray[np.bool_]
-
-QUARTERS = 4
-"""Parts of the budget that tell the states of a task apart."""
 
 
 class Ratio(NamedTuple):
@@ -53,7 +51,7 @@ class Visits:
     ratios: dict[str, Ratio]
     """By quantity of `turnscope.metrics.step_reward`, shape (N, S)."""
     cells: Ratio
-    """Quality of the visited turns by quarter of the budget, shape (N, S, Q)."""
+    """Quality of the visited turns by hidden state before them, shape (N, S, Q)."""
     samples: dict[str, Ints]
     """By quantity: fewest episodes of a task at any step; of probes, actions, shape (N,)."""
 
@@ -73,15 +71,16 @@ def visits(rows: pd.DataFrame, task_ids: Sequence[str], steps: Sequence[int]) ->
         count at steps where one of them has nothing there.
     """
     shape = len(task_ids), len(steps)
+    rows = rows.loc[rows["task_id"].isin(task_ids)]
     task_R = pd.Index(list(task_ids)).get_indexer(pd.Index(rows["task_id"]))
     cell_R = task_R * len(steps) + pd.Index(list(steps)).get_indexer(pd.Index(rows["step"]))
-    lean = rows[["place", "turn", "left", "quality", "success"]].assign(
-        own=rows["source"] == "policy"
+    lean = rows[["place", "turn", "quality", "success"]].assign(
+        own=rows["source"] == "policy", state=_numbered(task_R, rows["state_key"])
     )
+    states = 1 + int(lean["state"].to_numpy().max(initial=0))
     single = {}
     for policy, found in sorted(rows.groupby("policy").indices.items()):
-        chosen = np.asarray(found)[task_R[found] >= 0]
-        single[policy] = _visits(str(policy), lean.iloc[chosen], cell_R[chosen], shape)
+        single[policy] = _visits(str(policy), lean.iloc[found], cell_R[found], shape, states)
     pooled = [
         _pool(arm, [single[name] for name in members])
         for arm, members in arms(list(single)).items()
@@ -89,15 +88,24 @@ def visits(rows: pd.DataFrame, task_ids: Sequence[str], steps: Sequence[int]) ->
     return [*single.values(), *pooled]
 
 
-def _visits(policy: str, rows: pd.DataFrame, cell_R: Ints, shape: tuple[int, int]) -> Visits:
+def _numbered(task_R: Ints, state_keys: pd.Series) -> Ints:
+    """Number the hidden states of each task from 0; equal keys of two tasks are two states."""
+    pairs = pd.DataFrame({"task": task_R, "state": state_keys.to_numpy(object)})
+    places = pairs.drop_duplicates().sort_values(["task", "state"])
+    places = places.assign(number=places.groupby("task").cumcount())
+    return pairs.merge(places, on=["task", "state"], how="left")["number"].to_numpy(np.int64)
+
+
+def _visits(
+    policy: str, rows: pd.DataFrame, cell_R: Ints, shape: tuple[int, int], states: int
+) -> Visits:
     """Sum up the rows of one policy by cell, that is by task and step."""
     own = rows["own"].to_numpy(bool) & rows["success"].notna().to_numpy(bool)
-    turn_R, left_R = rows["turn"].to_numpy(np.int64), rows["left"].to_numpy(np.int64)
     quality_R = rows["quality"].to_numpy(np.float64)
     solved_R = np.asarray(rows["success"].astype("boolean").fillna(False), np.float64)
-    first, rated = turn_R == 0, ~np.isnan(quality_R)
+    first, rated = rows["turn"].to_numpy(np.int64) == 0, ~np.isnan(quality_R)
     probed = ~rows["own"].to_numpy(bool) & rated
-    quarter_R = QUARTERS * cell_R + QUARTERS * turn_R // (turn_R + left_R)
+    state_R = states * cell_R + rows["state"].to_numpy(np.int64)
     episodes = _sums(cell_R, solved_R, own & first, shape)  # an episode has one first turn
     turns = _sums(cell_R, quality_R, own & rated, shape)
     played_N = _fewest(episodes.counted)
@@ -111,9 +119,9 @@ def _visits(policy: str, rows: pd.DataFrame, cell_R: Ints, shape: tuple[int, int
     tried_N = _fewest(_sums(cell_R, quality_R, probed, shape).counted)
     return Visits(
         policy,
-        int(bool(SEEDED.fullmatch(policy))),
+        int(bool(seeded(policy))),
         ratios,
-        _sums(quarter_R, quality_R, own & rated, (*shape, QUARTERS)),
+        _sums(state_R, quality_R, own & rated, (*shape, states)),
         {name: tried_N if name == "r_single_probe" else played_N for name in ratios},
     )
 

@@ -11,6 +11,9 @@ Metrics, by policy, at every T that was told:
   p-value. `against` is the same policy. Both sides have equally many episodes at each task (the
   first ones), or the test would not be exact; so the value may differ from that of all episodes.
 - `told_turns`, `blind_turns` (k is null): mean turns used.
+- `told_solved_5` and so on, one metric for each told budget (k is null): share of the episodes told
+  that budget that are solved within t turns, t = 1, ..., budget. The blind episodes solved within t
+  are `avg_at_n` of `pass_at_kt`.
 
 An arm is the mean over its training seeds. Values are null where k exceeds the episodes of a task.
 
@@ -68,6 +71,7 @@ def estimate(tasks: pd.DataFrame, episodes: pd.DataFrame, settings: Settings) ->
         task_ids = list(chosen["task_id"])
         parts += _successes(part, task_ids, shown, hidden, budget)
         parts += _lengths(part, task_ids, shown, hidden, budget)
+        parts += _solve_turns(part, task_ids, shown, budget)
     return joined(parts)
 
 
@@ -103,3 +107,13 @@ def _lengths(
         for one in series(sums, ratio, [1]):
             columns = pointwise(one, bootstrap(one, weights))
             yield rows(study, metric, one, [None], [budget], columns)
+
+
+def _solve_turns(
+    study: Study, task_ids: list[str], shown: pd.DataFrame, budget: int
+) -> Iterator[pd.DataFrame]:
+    weights = study.weights()
+    for one in series(count_each(shown, task_ids, budget), ratio, [1]):
+        columns = pointwise(one, bootstrap(one, weights), share=True)
+        turns = list(range(1, budget + 1))
+        yield rows(study, f"told_solved_{budget}", one, [None], turns, columns)

@@ -6,6 +6,8 @@ Metrics, by arm (`against` is the reference arm of the settings), at k = 1 and t
   and, at the quarters of T_max, sign-flip p-values. Conditional on the training seeds.
 - `between_arms_seeds`, at every T: the same difference over training seeds, paired by their number
   (the seeds that both arms have), with the t interval of S - 1 degrees of freedom and its p-value.
+- `between_arms_holm`, `between_arms_seeds_holm`, at the quarters of T_max: p-values of those two
+  metrics, adjusted by Holm; also in column `value`. The family is the four quarters at one k.
 - `between_arms_lower`, at the quarters of T_max: for parity. The 90% t interval over seeds, whose
   lower end is that of the one-sided 95% test, and the p-value of a loss of 0.02 or more.
 - `between_arms_auc` (t is null): difference in budget AUC, paired by task.
@@ -27,10 +29,11 @@ import numpy.typing as npt
 import pandas as pd
 
 from turnscope import estimators, intervals
+from turnscope.arms import seeded
 from turnscope.metrics import Settings
 from turnscope.metrics._outcomes import Study, read
-from turnscope.metrics._rows import bootstrap, joined, mean, p_values, pointwise, rows
-from turnscope.metrics._series import SEEDED, Series, area, arms, series
+from turnscope.metrics._rows import bootstrap, holm, joined, mean, p_values, pointwise, rows
+from turnscope.metrics._series import Series, area, arms, series
 
 Floats = npt.NDArray[np.float64]
 
@@ -68,9 +71,11 @@ def estimate(tasks: pd.DataFrame, episodes: pd.DataFrame, settings: Settings) ->
 def _over_tasks(
     study: Study, gap: Series, ks: list[int], weights: Floats, signs: Floats
 ) -> Iterator[pd.DataFrame]:
-    tested = [turns - 1 for turns in study.quarters]
-    columns = pointwise(gap, bootstrap(gap, weights)) | {"p_value": p_values(gap, signs, tested)}
+    quarters = [turns - 1 for turns in study.quarters]
+    columns = pointwise(gap, bootstrap(gap, weights)) | {"p_value": p_values(gap, signs, quarters)}
     yield rows(study, "between_arms", gap, ks, study.turns, columns)
+    some, family = gap.replaced(gap.x_NKT[:, :, quarters]), holm(columns["p_value"][:, quarters])
+    yield rows(study, "between_arms_holm", some, ks, study.quarters, family)
     whole = area(gap)
     columns = pointwise(whole, bootstrap(whole, weights)) | {"p_value": p_values(whole, signs)}
     yield rows(study, "between_arms_auc", whole, ks, [None], columns)
@@ -88,8 +93,7 @@ def _pairs(
 
 
 def _by_seed(policies: list[str]) -> dict[int, str]:
-    matches = [SEEDED.fullmatch(policy) for policy in policies]
-    return {int(match["seed"]): match.string for match in matches if match}
+    return {one.seed: policy for policy in policies if (one := seeded(policy))}
 
 
 def _over_seeds(study: Study, pairs: list[Series], ks: list[int]) -> Iterator[pd.DataFrame]:
@@ -102,9 +106,10 @@ def _over_seeds(study: Study, pairs: list[Series], ks: list[int]) -> Iterator[pd
     columns = _tested(means_KTS, intervals.student)
     yield rows(study, "between_arms_seeds", gap, ks, study.turns, columns)
     quarters = [turns - 1 for turns in study.quarters]
+    some, family = gap.replaced(x_NKT[:, :, quarters]), holm(columns["p_value"][:, quarters])
+    yield rows(study, "between_arms_seeds_holm", some, ks, study.quarters, family)
     parity = partial(intervals.noninferiority, margin=intervals.NONINFERIORITY)
     columns = _tested(means_KTS[:, quarters], parity)
-    some = gap.replaced(x_NKT[:, :, quarters])
     yield rows(study, "between_arms_lower", some, ks, study.quarters, columns)
 
 

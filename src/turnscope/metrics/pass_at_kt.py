@@ -4,6 +4,8 @@ Metrics, by policy, k and T = 1, ..., T_max, from one set of blind episodes unde
 
 - `pass_at_k`: at least one of k episodes is solved. Against `base` also the simultaneous bands
   and, at the budgets of the grid and at the quarters of T_max, sign-flip p-values.
+- `pass_at_k_holm`, against `base` at the quarters of T_max: these p-values, adjusted by Holm; also
+  in column `value`. The family is the four quarters at one k.
 - `pass_hat_k`: all k episodes are solved.
 - `avg_at_n`: share of episodes solved (k is null).
 - `evaluation_noise`: standard error of `pass_at_k` that is due to the episodes alone, were the
@@ -39,6 +41,7 @@ from turnscope.metrics._rows import (
     banded,
     bootstrap,
     bootstrap_gap,
+    holm,
     joined,
     p_values,
     pointwise,
@@ -118,13 +121,19 @@ def _bounds(study: Study, levels: list[Sampled], weights: Floats) -> Iterator[pd
 def _differences(study: Study, levels: list[Sampled], weights: Floats) -> Iterator[pd.DataFrame]:
     ks, signs = study.settings.all_ks, study.signs()
     grid = [turns - 1 for turns in study.budgets]
-    tested = sorted({*grid, *(turns - 1 for turns in study.quarters)})
+    quarters = [turns - 1 for turns in study.quarters]
+    tested = sorted({*grid, *quarters})
     base = levels[0]
     for level in levels[1:]:
         gap = level.series.minus(base.series)
         columns = banded(gap, bootstrap_gap(gap, level, base, weights))
         columns["p_value"] = p_values(gap, signs, tested)
         yield rows(study, "pass_at_k", gap, ks, study.turns, columns)
+        some, family = (
+            gap.replaced(gap.x_NKT[:, :, quarters]),
+            holm(columns["p_value"][:, quarters]),
+        )
+        yield rows(study, "pass_at_k_holm", some, ks, study.quarters, family)
         last = gap.x_NKT[:, :, -1:]
         growths = [
             ("gap_growth_k", last[:, 1:] - last[:, :1], ks[1:], [study.t_max]),

@@ -10,9 +10,12 @@ Metrics, by policy and step (k is null):
 - `r_single_probe`: quality of the actions in fixed states of base's episodes, every state alike.
 - `r_multi_change`, `r_single_change` and so on: step t minus step 0, paired by task, against base.
 - `r_single_composition`, `r_single_within`: two parts whose sum is `r_single_change`. Cells are a
-  task and a quarter of its budget. Within cells, quality changes at the mean of both shares of
-  visits; composition is the rest: shares of visits change, and cells come or go. Within a cell the
-  policies may still visit other states, of which `r_single_probe` alone is free.
+  task and a hidden state of it. Within cells, quality changes at the mean of both shares of visits;
+  composition is the rest: shares of visits change, and cells come or go.
+
+The split is not free of what it leaves out. The best action, and its quality, may depend on the
+turns left, which within a cell may differ between the two steps; and in a state that only one of
+them visits, better actions are composition. `r_single_probe` alone is free of both.
 
 Better agents end early where it is easy, so most turns that are left lie where it is hard:
 `r_single` can fall, `r_multi` rise, and no action be worse. Composition then is all of the change.

@@ -17,6 +17,7 @@ import pandas as pd
 from turnscope.report import _page, _sheets, _studies
 from turnscope.report._sheets import Sheet
 from turnscope.report._words import interval, short, span
+from turnscope.types import Arm
 
 __all__ = ["MARKS", "Picture", "Sheet", "render"]
 
@@ -57,7 +58,7 @@ def render(
     *,
     k: int,
     margin: float,
-    arms: Sequence[str],
+    arms: Mapping[str, Arm],
     sheets: Sequence[Sheet],
     facts: Mapping[str, Mapping[str, Any]],
 ) -> str:
@@ -69,7 +70,7 @@ def render(
         estimates: Rows of `estimates`, for the tables of numbers.
         k: The K at which depth is studied.
         margin: Largest difference that does not matter, of the self-test.
-        arms: The arms of the study in order.
+        arms: The arms of the study by name, in order.
         sheets: Tables in the order of the page.
         facts: What else there is to know of the setup, by heading and name.
 

@@ -1,11 +1,13 @@
 """The tables of main numbers, of the self-test and of endings, by environment and model."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping
 from typing import Any
 
 import pandas as pd
 
+from turnscope.arms import played_blind
 from turnscope.report._words import interval, length, number, percent, span
+from turnscope.types import Arm
 
 ENDINGS = {
     "share_success": "solved",
@@ -19,13 +21,13 @@ LENGTHS = {"turns": "turns", "tokens": "tokens", "invalid": "invalid turns"}
 """Metrics of how long episodes were, and what the reader sees."""
 
 
-def studies(estimates: pd.DataFrame, k: int, arms: Sequence[str]) -> list[dict[str, Any]]:
+def studies(estimates: pd.DataFrame, k: int, arms: Mapping[str, Arm]) -> list[dict[str, Any]]:
     """Write the tables of every environment and model.
 
     Args:
         estimates: Rows of `estimates`.
         k: The K at which depth is studied.
-        arms: The arms of the study in order.
+        arms: The arms of the study by name, in order.
 
     Returns:
         What the template needs, model by model.
@@ -45,7 +47,7 @@ def studies(estimates: pd.DataFrame, k: int, arms: Sequence[str]) -> list[dict[s
     ]
 
 
-def _study(rows: pd.DataFrame, name: str, k: int, arms: Sequence[str]) -> dict[str, Any] | None:
+def _study(rows: pd.DataFrame, name: str, k: int, arms: Mapping[str, Arm]) -> dict[str, Any] | None:
     levels = rows.loc[(rows["metric"] == "pass_at_k") & rows["against"].isna()]
     if levels.empty:
         return None
@@ -72,20 +74,22 @@ def _study(rows: pd.DataFrame, name: str, k: int, arms: Sequence[str]) -> dict[s
         ]
         for policy in policies
     }
+    blind = played_blind(name for name, arm in arms.items() if arm.told and name in cells)
     shown = [i for i in range(len(columns)) if any(row[i][0] for row in cells.values())]
     counts = {what: sorted(set(levels[what].astype(int)) - {0}) for what in ("tasks", "samples")}
     return {
         "name": name,
         "heads": [list(columns)[i] for i in shown],
         "rows": [(policy, [row[i] for i in shown]) for policy, row in cells.items()],
-        "caption": f"{span(counts['tasks'])} test tasks, {span(counts['samples'])} episodes of "
-        f"each by each policy, T_max = {t_max} turns, {int(levels['seeds'].max())} training seeds.",
+        "caption": f"{span(counts['tasks'])} test tasks, {span(counts['samples'])} episodes of each "
+        f"by each policy, T_max = {t_max} turns, {max(levels['seeds'])} training seeds.{blind}",
+        "blind": blind.strip(),
         "selftest": _selftest(rows, arms),
         "endings": _endings(rows, arms),
     }
 
 
-def _selftest(rows: pd.DataFrame, arms: Sequence[str]) -> list[dict[str, Any]]:
+def _selftest(rows: pd.DataFrame, arms: Mapping[str, Arm]) -> list[dict[str, Any]]:
     """Say at which budgets truncated episodes were shown to agree with those played anew."""
     tested = rows.loc[rows["metric"] == "truncation_equivalence"]
     order = _ordered(set(tested["policy"]), arms)
@@ -109,7 +113,7 @@ def _selftest(rows: pd.DataFrame, arms: Sequence[str]) -> list[dict[str, Any]]:
     ]
 
 
-def _endings(rows: pd.DataFrame, arms: Sequence[str]) -> list[tuple[str, list[str]]]:
+def _endings(rows: pd.DataFrame, arms: Mapping[str, Arm]) -> list[tuple[str, list[str]]]:
     """Write the shares of `ENDINGS` and the lengths of episodes for every policy and seed."""
     found = {
         (row["policy"], row["metric"]): row
@@ -128,7 +132,7 @@ def _endings(rows: pd.DataFrame, arms: Sequence[str]) -> list[tuple[str, list[st
     ]
 
 
-def _ordered(policies: set[str], arms: Sequence[str]) -> list[str]:
+def _ordered(policies: set[str], arms: Mapping[str, Arm]) -> list[str]:
     """Sort policies: base, the arms of the study each before its seeds, then others."""
     places = {name: place for place, name in enumerate(["base", *arms])}
 

@@ -1,13 +1,14 @@
 """Draw one figure.
 
-spec: `figure`, `k` (the K at which depth is studied), `arms` (in the order of the study).
+spec: `figure`, `k` (the K at which depth is studied), `arms` (in the order of the study:
+name, algorithm and whether it is told the turns left, of each).
 inputs: `estimates` and `training`, none or more of each. outputs: `pdf`, `svg`, `png`, `csv`.
 """
 
 from pathlib import Path
 from typing import Any
 
-from turnscope import registry, tables
+from turnscope import arms, registry, tables
 from turnscope.figures import _style
 from turnscope.stages import _job
 
@@ -20,7 +21,7 @@ def run(spec: dict[str, Any], inputs: dict[str, Path], outputs: dict[str, Path])
     estimates, training = (
         tables.read_all(_job.every(inputs, name), name) for name in ("estimates", "training")
     )
-    shown = figure.data(estimates, training, k=spec["k"], arms=spec["arms"])
+    shown = figure.data(estimates, training, k=spec["k"], arms=arms.listed(spec["arms"]))
     _style.save(figure.plot(shown), shown, [outputs[kind] for kind in KINDS])
 
 

@@ -2,7 +2,8 @@
 
 spec: `env`, `model`, `seed`, `backend`, `options` (of the environment), `budget`, `progress`:
 `tasks` (how many of the test tasks) and `states` (how many, at most).
-inputs: `tasks`, `policy` (of the base policy). outputs: `states`.
+inputs: `tasks`, `policy` (of the base policy). outputs: `states`; empty if the environment cannot
+say how good an action is.
 """
 
 from functools import partial
@@ -16,11 +17,17 @@ from turnscope.types import Budget
 
 def run(spec: dict[str, Any], inputs: dict[str, Path], outputs: dict[str, Path]) -> None:
     """Write table `states`."""
+    world = registry.load("environments", spec["env"])
+    rows = _chosen(spec, inputs) if hasattr(world, "step_quality") else []
+    tables.write(tables.conform(rows, "states"), outputs["states"], "states")
+
+
+def _chosen(spec: dict[str, Any], inputs: dict[str, Path]) -> list[dict[str, Any]]:
     tasks = tables.to_tasks(tables.read(inputs["tasks"], "tasks"))
     test = [task for task in tasks if task.split == "test"]
     environment = registry.load("environments", spec["env"]).Environment
     backend = registry.load("policies", spec["backend"])
-    rows = progress.choose(
+    return progress.choose(
         partial(environment, **spec["options"]),
         sampling.subset(test, spec["progress"]["tasks"]),
         Budget(**spec["budget"]),
@@ -29,7 +36,6 @@ def run(spec: dict[str, Any], inputs: dict[str, Path], outputs: dict[str, Path])
         spec["progress"]["states"],
         {"env": spec["env"], "model": spec["model"], "policy": "base"},
     )
-    tables.write(tables.conform(rows, "states"), outputs["states"], "states")
 
 
 if __name__ == "__main__":

@@ -1,7 +1,8 @@
 """Write the report.
 
 spec: `k` (the K at which depth is studied), `margin` (of the self-test), `facts` (the setup: by
-heading and name), `arms` (in the order of the study).
+heading and name), `arms` (in the order of the study: name, algorithm and whether it is told the
+turns left, of each).
 inputs: `figures` (SVG) and `data` (CSV) of each figure and `summaries` (CSV) in the order of the
 page, `estimates` (of all metrics, environments and models), `claims`. outputs: `report`.
 """
@@ -11,7 +12,7 @@ from typing import Any
 
 import pandas as pd
 
-from turnscope import registry, report, tables
+from turnscope import arms, registry, report, tables
 from turnscope.stages import _job
 
 
@@ -37,7 +38,7 @@ def run(spec: dict[str, Any], inputs: dict[str, Path], outputs: dict[str, Path])
         margin=spec["margin"],
         facts=spec["facts"],
         sheets=sheets,
-        arms=spec["arms"],
+        arms=arms.listed(spec["arms"]),
     )
     with tables.replacing(outputs["report"]) as draft:
         draft.write_text(page, encoding="utf-8")

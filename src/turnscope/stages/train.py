@@ -12,6 +12,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
+
 from turnscope import practice, progress, provenance, registry, sampling, tables, training
 from turnscope.stages import _job
 from turnscope.types import Budget, Task
@@ -34,7 +36,7 @@ def run(spec: dict[str, Any], inputs: dict[str, Path], outputs: dict[str, Path])
         _job.folder(outputs),
         _job.scratch(outputs),
         key,
-        exam=_exam(spec["progress"], tasks, inputs) if spec["progress"] else None,
+        exam=_exam(spec, tasks, inputs) if spec["progress"] else None,
         tokens=_tokens(inputs["match"]) if "match" in inputs else None,
     )
     who = {name: spec[name] for name in ("env", "model", "policy")}
@@ -66,14 +68,17 @@ def _study(spec: dict[str, Any], tasks: list[Task]) -> practice.Study:
     )
 
 
-def _exam(options: dict[str, Any], tasks: list[Task], inputs: dict[str, Path]) -> progress.Exam:
-    """Say what is measured on the way."""
+def _exam(spec: dict[str, Any], tasks: list[Task], inputs: dict[str, Path]) -> progress.Exam:
+    """Say what is measured on the way; nothing is probed if no action can be graded."""
+    options = spec["progress"]
+    graded = hasattr(registry.load("environments", spec["env"]), "step_quality")
+    states = tables.read(inputs["states"], "states") if graded else pd.DataFrame()
     test = [task for task in tasks if task.split == "test"]
     return progress.Exam(
         tasks=sampling.subset(test, options["tasks"]),
         episodes=options["episodes"],
         actions=options["actions"],
-        states=tables.read(inputs["states"], "states").to_dict("records"),  # type: ignore[arg-type]
+        states=states.to_dict("records"),  # type: ignore[arg-type]
         seed=options["seed"],
     )
 

@@ -1,17 +1,20 @@
 """How did policies conduct themselves? Invalid actions, failures, truncation, length."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping
 
 import pandas as pd
+
+from turnscope.arms import played_blind, trained
+from turnscope.types import Arm
 
 SOURCES = ("endings",)
 TITLE = "Conduct of the policies"
 CAPTION = (
-    "How the episodes of each policy went under the largest turn budget, mean over test tasks and "
-    "training seeds. Infrastructure: the environment failed; such episodes enter no other number. "
-    "Out of turns and out of tokens: cut by the budget, which counts as failure. Turns, invalid "
-    "turns (which the environment could not parse) and tokens are numbers in an episode. Brackets: "
-    "95% intervals over tasks."
+    "How the blind episodes of each policy went under the largest turn budget, mean over test "
+    "tasks and training seeds. Infrastructure: the environment failed; such episodes enter no "
+    "other number. Out of turns and out of tokens: cut by the budget, which counts as failure. "
+    "Turns, invalid turns (which the environment could not parse) and tokens are numbers in an "
+    "episode. Brackets: 95% intervals over tasks."
 )
 MEASURES = {
     "share_error": "infrastructure",
@@ -26,7 +29,7 @@ KEYS = ["env", "model", "policy"]
 
 
 def data(
-    estimates: pd.DataFrame, training: pd.DataFrame, *, k: int, arms: Sequence[str]
+    estimates: pd.DataFrame, training: pd.DataFrame, *, k: int, arms: Mapping[str, Arm]
 ) -> pd.DataFrame:
     """Gather how episodes ended, how long they were, and how many turns were invalid.
 
@@ -34,7 +37,7 @@ def data(
         estimates: Rows of `estimates`.
         training: Not used.
         k: Not used.
-        arms: The arms of the study in order.
+        arms: The arms of the study by name, in order.
 
     Returns:
         One row for each environment, model and policy: the columns of `MEASURES`, each with its
@@ -55,9 +58,14 @@ def data(
     table["place"] = table["policy"].map(names.index)
     table = table.sort_values(["env", "model", "place"], ignore_index=True)
     seeds = table.pop("seeds")
+    table.insert(len(KEYS), "trained", trained(table["policy"], arms))
     return table.drop(columns="place").assign(seeds=seeds)
 
 
 def caption(frame: pd.DataFrame) -> str:
-    """Describe the table to a reader who sees nothing else of the study."""
-    return CAPTION
+    """Describe the table to a reader who sees nothing else of the study.
+
+    Args:
+        frame: Result of `data`.
+    """
+    return CAPTION + played_blind(frame.loc[frame["trained"] == "told", "policy"])

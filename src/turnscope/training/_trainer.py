@@ -6,7 +6,7 @@ import logging
 import os
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 os.environ.setdefault("TRL_EXPERIMENTAL_SILENCE", "1")  # rollout_func is pinned and tested here
 
@@ -16,8 +16,8 @@ from datasets import Dataset
 from trl.trainer.grpo_config import GRPOConfig
 from trl.trainer.grpo_trainer import GRPOTrainer
 
-from turnscope import checkpoints, critic, monitor, padding, progress
-from turnscope.algorithms._arm import Critic
+from turnscope import checkpoints, monitor, padding, progress
+from turnscope.critic import Critic, Tokens
 from turnscope.policies.transformers import Policy
 from turnscope.practice import Batch, Recipe, Study, order, play, tokens
 from turnscope.progress import Exam
@@ -77,15 +77,20 @@ class Trainer(GRPOTrainer):
         )
         if self.mask_truncated_completions:
             raise ValueError("episodes that use up their budget must stay in the loss")
+        if self.accelerator.num_processes > 1:
+            raise ValueError(
+                f"{self.accelerator.num_processes} processes train one policy; legal is 1: each "
+                "would draw its own episodes and its own critic"
+            )
         plain: Any = self.accelerator.unwrap_model(self.model)
         self.policy = Policy(plain, words)
-        copied: Any = self.ref_model or copy.deepcopy(plain)
-        self.reference: Any = copied.eval().requires_grad_(False)
-        self.value = (
-            critic.Value(study.algorithm.credit, base, recipe.micro, plain.device)
-            if isinstance(study.algorithm.credit, Critic)
-            else None
-        )
+        self.reference: Any = self.ref_model
+        if recipe.reference and self.reference is None:
+            self.reference = copy.deepcopy(plain).eval().requires_grad_(False)
+        credit = study.algorithm.credit
+        self.value: Any = None
+        if isinstance(credit, Critic):
+            self.value = credit.start(credit, base, recipe.micro, plain.device)
 
     def _generate_and_score_completions(self, inputs: list[dict[str, Any]]) -> dict[str, Any]:
         """Let TRL score the batch, then replace its advantages by ours."""
@@ -102,41 +107,39 @@ class Trainer(GRPOTrainer):
         credit_BC = torch.from_numpy(spread_BC.astype(np.float32)).to(said_BC.device)
         output["advantages"] = credit_BC
         unmoved = (credit_BC[said_BC] == 0).float().mean().item()  # NaN if nothing was said
-        self._note({"zero_advantage_share": unmoved, "kl": self._divergence(output, batch)})
+        self._note({"zero_advantage_share": unmoved, "kl": self._divergence(output, said_BC)})
         return output
 
     def _criticise(self, output: dict[str, Any], batch: Batch) -> Any:
         """Let the critic give the credit and learn; at first it learns alone."""
-        assert self.value is not None
-        seen = critic.Tokens(*whole(output), output["completion_ids"].size(1))
-        spread_BC, curves = self.value.credit(seen, batch.episodes, batch.rewards)
+        seen = Tokens(*whole(output), output["completion_ids"].size(1))
+        try:
+            spread_BC, curves = self.value.credit(seen, batch.episodes, batch.rewards)
+        except FloatingPointError as error:
+            self._dump(output, f"{error}. Lower the options learning_rate or clip of the arm")
         self._note(curves)
         if self.state.global_step < self.value.settings.warmup:
             return np.zeros_like(spread_BC)
         return spread_BC
 
     @torch.no_grad()
-    def _divergence(self, output: dict[str, Any], batch: Batch) -> float:
+    def _divergence(self, output: dict[str, Any], said_BC: Any) -> float:
         """Estimate the divergence from base on some episodes, nats per sampled token.
 
         Source:
             Schulman 2020, "Approximating KL divergence", the estimator k3.
         """
-        ids, mask = whole(output)
-        keep = output["completion_ids"].size(1)
-        rows = range(0, len(ids), SPARSE)
-        scores, _, _ = self._get_per_token_logps_and_entropies(
-            self.reference, ids[::SPARSE], mask[::SPARSE], keep
+        if self.reference is None:
+            return float("nan")
+        ids, mask = (each[::SPARSE] for each in whole(output))
+        keep, said = output["completion_ids"].size(1), said_BC[::SPARSE]
+        # both by one path, so that its rounding does not look like a divergence
+        base, own = (
+            self._get_per_token_logps_and_entropies(model, ids, mask, keep)[0][said].double()
+            for model in (self.reference, self.model)
         )
-        ratios = []
-        for place, row in enumerate(rows):
-            if batch.rewards[row] is None:
-                continue
-            own = [score for turn in batch.episodes[row].turns for score in turn.logprobs]
-            said = (output["completion_mask"][row] * output["tool_mask"][row]).bool()
-            ratios += (scores[place][said].double().cpu().numpy() - np.array(own)).tolist()
-        ratio = np.array(ratios)
-        return float(np.mean(np.exp(ratio) - ratio - 1)) if ratios else float("nan")
+        ratio = base - own
+        return float((ratio.exp() - ratio - 1).mean())
 
     def play(self) -> dict[str, Any]:
         """Play one episode for each stashed row and hand it to TRL as tokens."""
@@ -199,11 +202,14 @@ class Trainer(GRPOTrainer):
         """Take a step, unless its loss or a gradient is not finite: then say so and stop."""
         loss = super().training_step(model, inputs, num_items_in_batch)
         slopes = [one.grad.norm() for one in model.parameters() if one.grad is not None]
-        if not (torch.isfinite(loss) and torch.isfinite(torch.stack(slopes)).all()):
-            self._dump(float(loss))
-        return loss
+        if torch.isfinite(torch.stack([loss, *slopes])).all():
+            return loss
+        what = "a gradient is not finite" if torch.isfinite(loss) else f"the loss is {float(loss)}"
+        advice = "Lower training.learning_rate or training.gradient_norm"
+        batch: Any = self._buffered_inputs
+        self._dump(batch[0], f"{what}. {advice}")
 
-    def _dump(self, loss: float) -> None:
+    def _dump(self, tensors: dict[str, Any], what: str) -> NoReturn:
         """Write down the batch that broke the training.
 
         Raises:
@@ -212,14 +218,12 @@ class Trainer(GRPOTrainer):
         step = self.state.global_step
         folder = Path(self.args.output_dir or ".") / f"broken-step-{step}"
         folder.mkdir(parents=True, exist_ok=True)
-        batch: Any = self._buffered_inputs
-        torch.save([dict(part) for part in batch], folder / "batch.pt")
+        torch.save(dict(tensors), folder / "batch.pt")
         episodes = [asdict(one) for one in self._batch.episodes] if self._batch else []
         (folder / "episodes.json").write_text(json.dumps(episodes))
-        what = "a gradient" if np.isfinite(loss) else f"the loss is {loss}, which"
         raise FloatingPointError(
-            f"step {step}: {what} is not finite; its batch is in {folder}, and earlier checkpoints "
-            "are kept. Lower training.learning_rate or training.gradient_norm"
+            f"step {step}: {what}. The batch is in {folder}; under the same options, checkpoints "
+            "before it are gone on from"
         )
 
     def examine(self) -> None:

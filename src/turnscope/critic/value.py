@@ -20,21 +20,10 @@ from transformers import AutoModel
 from turnscope import padding
 from turnscope.advantages import Float, Int
 from turnscope.advantages.gae import gae, spread, token_rewards, whiten
-from turnscope.algorithms._arm import Critic
+from turnscope.critic import Critic, Tokens
 from turnscope.types import Episode
 
 FILE = "critic.pt"
-
-
-class Tokens(NamedTuple):
-    """A batch as the policy is trained on it."""
-
-    ids_BL: Any
-    """Prompt and completion, padded on both sides."""
-    mask_BL: Any
-    """1 for each token, 0 for padding."""
-    keep: int
-    """Columns of the completions, the last ones."""
 
 
 class Steps(NamedTuple):
@@ -52,7 +41,7 @@ class Value:
     """Predicts what an episode will still earn.
 
     Args:
-        settings: See `turnscope.algorithms._arm.Critic`.
+        settings: See `turnscope.critic.Critic`.
         base: Folder of the base policy.
         micro: Episodes in a forward pass; None is all.
         device: Where to compute.
@@ -130,7 +119,11 @@ class Value:
         return torch.nn.functional.pad(before_RC, (0, tokens.keep - shown))
 
     def _learn(self, tokens: Tokens, steps: Steps, value_M: Float, target_M: Float) -> float:
-        """Move the values towards the returns; return the loss before the first update."""
+        """Move the values towards the returns; return the loss before the first update.
+
+        Raises:
+            FloatingPointError: The loss or a gradient is not finite; no weight was changed by it.
+        """
         device = tokens.ids_BL.device
         old_M = torch.tensor(value_M, dtype=torch.float32, device=device)
         goal_M = torch.tensor(target_M, dtype=torch.float32, device=device)
@@ -152,7 +145,9 @@ class Value:
                 if len(goal):
                     loss.backward()
                 total += float(loss.detach())
-            torch.nn.utils.clip_grad_norm_(self.network.parameters(), 1.0)
+            slope = torch.nn.utils.clip_grad_norm_(self.network.parameters(), 1.0)
+            if not (np.isfinite(total) and torch.isfinite(slope)):
+                raise FloatingPointError(f"the critic's loss is {total}, its gradient {slope}")
             self.optimiser.step()
             losses.append(total)
         return losses[0]

@@ -1,4 +1,5 @@
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -6,11 +7,14 @@ import torch
 from transformers import AutoModelForCausalLM
 
 from tests.played import episode, turn
-from turnscope import critic
-from turnscope.algorithms._arm import Critic
+from turnscope.algorithms import ppo
+from turnscope.critic import Critic, Tokens
+from turnscope.critic import value as critic
 from turnscope.types import StopReason
 
-SETTINGS = Critic("token", 1.0, 1.0, 1e-3, 0.5, 1, 0)
+USUAL = ppo.make(epochs=1, warmup=0).credit
+assert isinstance(USUAL, Critic)
+SETTINGS: Critic = USUAL
 TURNS = replace(SETTINGS, level="turn")
 PLAYED = [
     episode(turn([1, 2, 3], [4, 5]), turn([6, 7], [8], 1.0)),
@@ -20,7 +24,7 @@ PLAYED = [
 REWARDS = [[0.0, 1.0], [0.0, 0.5], None]
 
 
-def laid(played) -> critic.Tokens:
+def laid(played) -> Tokens:
     """Lay episodes out as TRL does: prompts end together, completions begin together."""
     rows = []
     for one in played:
@@ -35,16 +39,17 @@ def laid(played) -> critic.Tokens:
     for place, (prompt, said) in enumerate(rows):
         ids[place, before - len(prompt) : before + len(said)] = torch.tensor(prompt + said)
         mask[place, before - len(prompt) : before + len(said)] = 1
-    return critic.Tokens(ids, mask, behind)
+    return Tokens(ids, mask, behind)
 
 
 def value(folder, settings: Critic = SETTINGS, micro: int | None = None) -> critic.Value:
-    return critic.Value(settings, folder, micro, torch.device("cpu"))
+    return settings.start(settings, folder, micro, torch.device("cpu"))
 
 
 def unlike_zero(one: critic.Value) -> critic.Value:
     torch.manual_seed(1)
-    torch.nn.init.normal_(one.network["head"].weight)
+    head: Any = one.network["head"]
+    torch.nn.init.normal_(head.weight)
     return one
 
 
@@ -201,3 +206,11 @@ def test_a_critic_shares_no_weight_with_the_policy(nano_folder):
     assert all(map(torch.equal, before, model.parameters()))
     places = {weight.data_ptr() for weight in model.parameters()}
     assert not places & {weight.data_ptr() for weight in one.network.parameters()}
+
+
+def test_a_critic_that_diverges_stops_before_its_weights_are_spoilt(nano_folder):
+    one = value(nano_folder)
+    before = [weight.clone() for weight in one.network.parameters()]
+    with pytest.raises(FloatingPointError, match="critic's loss is inf"):
+        one.credit(laid(PLAYED), PLAYED, [[0.0, 1e30], [0.0, 0.0], None])
+    assert all(map(torch.equal, before, one.network.parameters()))
