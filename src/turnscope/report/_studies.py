@@ -81,8 +81,9 @@ def _study(rows: pd.DataFrame, name: str, k: int, arms: Mapping[str, Arm]) -> di
         "name": name,
         "heads": [list(columns)[i] for i in shown],
         "rows": [(policy, [row[i] for i in shown]) for policy, row in cells.items()],
-        "caption": f"{span(counts['tasks'])} test tasks, {span(counts['samples'])} episodes of each "
-        f"by each policy, T_max = {t_max} turns, {max(levels['seeds'])} training seeds.{blind}",
+        "caption": f"{span(counts['tasks'])} test tasks, {span(counts['samples'])} episodes of "
+        f"each by each policy, T_max = {t_max} turns, {max(levels['seeds'])} training seeds."
+        + blind,
         "blind": blind.strip(),
         "selftest": _selftest(rows, arms),
         "endings": _endings(rows, arms),

@@ -28,7 +28,7 @@ log = logging.getLogger(__name__)
 
 PROGRESS = "progress.json"
 """File in a checkpoint with the evaluations so far."""
-SPARSE = 8
+SPARSE = 16
 """One in so many episodes is scored by the base policy, to watch the divergence from it."""
 
 
