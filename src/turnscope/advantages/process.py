@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from turnscope.advantages import Float, TurnBatch, group_relative, standardise
+from turnscope.advantages import EPSILON, Float, Int, TurnBatch, group_relative
 from turnscope.advantages.gae import gae
 
 
@@ -15,16 +15,16 @@ def process_relative(batch: TurnBatch, *, weight: float = 1.0, scale: str = "gro
     would not do: with many turns left a wasted one costs nearly nothing, and a policy that need not
     answer for the turns that follow learns to wait until it is too late.
 
-    Subtracting a constant favours no action, because the expected score of an action, given what
-    led to it, is 0; the mean of the group depends on the action only through the rows of its own
-    episode, as that of `group_relative` does. Sums are centred, not single rewards: those, centred
-    first, would pay or fine long episodes for being long.
+    The sum is compared with what all episodes of the group gave away from that turn on; those that
+    had ended give nothing away. So the baseline depends on the number of the turn, but not on which
+    episodes got that far. One mean over all turns would be right on average too, but late turns,
+    after which little is left to lose, would all be praised, whatever was done in them.
 
     Args:
         batch: N turns.
         weight: Of the process reward.
-        scale: Of both parts, see `standardise`; those of the process reward are the mean and
-            deviation over all turns of the group.
+        scale: Of both parts, see `standardise`; the spread of the process reward is that of
+            episodes, of all that each gave away.
 
     Returns:
         Advantages, shape (N,).
@@ -35,7 +35,7 @@ def process_relative(batch: TurnBatch, *, weight: float = 1.0, scale: str = "gro
     Source:
         Shao et al. 2024, arXiv:2402.03300, section 4.1.3, process supervision.
         Differs: the reward of a step is exact; sums over the steps that follow are normalised, not
-        the single rewards.
+        the single rewards, and turn by turn.
     """
     unknown = int(np.isnan(batch.process_N).sum())
     if unknown:
@@ -46,5 +46,22 @@ def process_relative(batch: TurnBatch, *, weight: float = 1.0, scale: str = "gro
     to_go_N, _ = gae(
         batch.process_N, np.zeros_like(batch.process_N), batch.episode_N, discount=1.0, trace=1.0
     )
-    process_N = standardise(to_go_N, batch.group_N, scale)
-    return group_relative(batch, scale=scale) + weight * process_N
+    _, first_E, episode_N = np.unique(batch.episode_N, return_index=True, return_inverse=True)
+    _, group_E, size_G = np.unique(batch.group_N[first_E], return_inverse=True, return_counts=True)
+    mean_GT = np.zeros((len(size_G), int(batch.turn_N.max(initial=0)) + 1))
+    np.add.at(mean_GT, (group_E[episode_N], batch.turn_N), to_go_N)
+    mean_GT /= size_G[:, None]
+    centred_N = to_go_N - mean_GT[group_E[episode_N], batch.turn_N]
+    spread_E = _spread(to_go_N[first_E], group_E, scale)
+    return group_relative(batch, scale=scale) + weight * centred_N / spread_E[episode_N]
+
+
+def _spread(lost_E: Float, group_E: Int, scale: str) -> Float:
+    """Compute what differences are divided by, shape (E,): as `standardise`, at every turn alike."""
+    if scale == "none":
+        return np.ones(len(lost_E))
+    unit_E = group_E if scale == "group" else np.zeros_like(group_E)
+    size_U = np.bincount(unit_E)
+    mean_U = np.bincount(unit_E, weights=lost_E) / size_U
+    squares_U = np.bincount(unit_E, weights=(lost_E - mean_U[unit_E]) ** 2)
+    return np.sqrt(squares_U / np.maximum(size_U - 1, 1))[unit_E] + EPSILON
