@@ -57,7 +57,7 @@ def process_relative(batch: TurnBatch, *, weight: float = 1.0, scale: str = "gro
 
 
 def _spread(lost_E: Float, group_E: Int, scale: str) -> Float:
-    """Compute what differences are divided by, shape (E,): as `standardise`, at every turn alike."""
+    """Compute what differences are divided by, shape (E,): as `standardise` does."""
     if scale == "none":
         return np.ones(len(lost_E))
     unit_E = group_E if scale == "group" else np.zeros_like(group_E)
