@@ -192,8 +192,8 @@ REFUSALS = [
         "training.progress.tasks: 501 is above environments.frozen_lake.tasks.test = 500; legal is",
     ),
     (
-        {"training__progress__sates": 5},
-        "training.progress.sates: unknown key 'sates' (did you mean states?); known: tasks, episo",
+        {"training__progress__statez": 5},
+        "training.progress.statez: unknown key 'statez' (did you mean states?); known: tasks, episo",
     ),
     (
         {"training__progress": None},

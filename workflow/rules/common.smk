@@ -102,8 +102,7 @@ def learned():
 def arms_told():
     """List the arms of the study: name, algorithm, and whether it is told the turns left."""
     return [
-        [arm, studies.algorithm_of(config, arm), studies.told(config, arm)]
-        for arm in study["arms"]
+        [arm, studies.algorithm_of(config, arm), studies.told(config, arm)] for arm in study["arms"]
     ]
 
 

@@ -115,6 +115,10 @@ def _headroom(ax: Axes, part: pd.DataFrame) -> None:
 def _crossovers(ax: Axes, part: pd.DataFrame, looks: _curves.Looks, t_max: int) -> None:
     rows = part.loc[part["metric"] == "crossover"].to_dict("records")
     apart = min(3.5, 14 / max(len(rows), 2))
+    note = {"loc": "right", "fontsize": 7, "fontweight": "normal", "pad": 2}
+    if len(rows) > 1 and all(row["value"] == row["high"] == 1 for row in rows):
+        ax.set_title("T* = 1 for every arm: never behind", **note)
+        return
     if len(rows) > 1:
         _leave_room(ax, part)
     for i, row in enumerate(rows):
@@ -129,7 +133,7 @@ def _crossovers(ax: Axes, part: pd.DataFrame, looks: _curves.Looks, t_max: int) 
         edge = {"markeredgecolor": "white", "markeredgewidth": 0.5, "markersize": 3.5 + 0.7 * apart}
         ax.plot([row["value"]], [0], marker="^", clip_on=False, in_layout=False, **edge, **style)
     if len(rows) == 1:
-        ax.set_title(_in_words(rows[0]), loc="right", fontsize=7, fontweight="normal", pad=2)
+        ax.set_title(_in_words(rows[0]), **note)
 
 
 def _leave_room(ax: Axes, part: pd.DataFrame) -> None:

@@ -28,8 +28,8 @@ SINGLE = (
 NO_SINGLE = " (R_single is not known: no environment here grades single actions)"
 SPLIT = (
     " Below left: the change in R_single {last}, split into composition (turns are spent "
-    "at other tasks and other stages of an episode, even if no action is better or worse) and "
-    "within (other quality at the same task and stage)."
+    "in other tasks and states, even if no action is better or worse) and within (other quality in "
+    "the same state of the same task)."
 )
 SAME = "at the last step, {steps}"
 OWN = "at the last step that all seeds of the arm reached, which is printed beside it"
