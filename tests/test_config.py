@@ -193,7 +193,7 @@ REFUSALS = [
     ),
     (
         {"training__progress__statez": 5},
-        "training.progress.statez: unknown key 'statez' (did you mean states?); known: tasks, episo",
+        "training.progress.statez: unknown key 'statez' (did you mean states?); known: tasks, epis",
     ),
     (
         {"training__progress": None},
