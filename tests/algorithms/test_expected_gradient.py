@@ -228,7 +228,7 @@ def test_a_mean_over_tokens_lengthens_the_slope_of_shorter_episodes(mix, record_
     last = 1.0
     for count in (1, 2, 16, 200):
         length, cosine = apart(*by_tokens(mix, "none", count))
-        record_property(f"batch of {count}: length and cosine", (length, cosine))
+        record_property(f"batch of {count}: length, cosine", f"{length:.3f}, {cosine:.6f}")
         assert last + 0.01 < length < longer
         assert 0.999 < cosine < 1 - 1e-12
         last = length
@@ -244,7 +244,7 @@ def test_under_the_default_loss_the_two_gaps_partly_cancel(mix, record_property)
         mean_gradient(speed_shaped.make(**mix, scale="group"), T_MAX, 2),
     )
     length, cosine = apart(*by_tokens(mix, "group", 16))
-    record_property("length and cosine", (length, cosine))
+    record_property("length, cosine", f"{length:.3f}, {cosine:.6f}")
     assert np.isfinite([length, cosine]).all()
     assert constant < length < 1
     assert 0.999 < cosine < 1 - 1e-6
