@@ -4,7 +4,7 @@ Source:
     See `turnscope.intervals`.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -103,14 +103,39 @@ def p_values(one: Series, signs_BN: Floats, cells: Sequence[int] | None = None) 
     return p_KT
 
 
-def holm(p_KT: Floats) -> dict[str, Floats]:
-    """Return columns `value` and `p_value` alike: p-values adjusted by Holm, one family for each k.
+def over_seeds(
+    members: Sequence[Series], test: Callable[[Floats], intervals.Interval] = intervals.student
+) -> dict[str, Floats]:
+    """Return columns `value`, `low`, `high` and `p_value` of a mean over training seeds.
 
     Args:
-        p_KT: P-values of the family, shape (K, T).
+        members: The same difference of each training seed.
+        test: Gives the interval and the p-value of their means.
     """
-    adjusted_KT = np.stack([intervals.holm(p_T) for p_T in p_KT])
-    return {"value": adjusted_KT, "p_value": adjusted_KT}
+    means_KTS = np.stack([mean(one.x_NKT) for one in members], axis=-1)
+    found = np.array([[test(cell) for cell in line] for line in means_KTS])
+    low, high, p_value = np.moveaxis(found, -1, 0)
+    return {"value": means_KTS.mean(axis=-1), "low": low, "high": high, "p_value": p_value}
+
+
+def holm(study: Study, metric: str, gap: Series, ks: Sequence[int], p_KT: Floats) -> pd.DataFrame:
+    """Adjust the p-values at the quarters of T_max by Holm, one family for each k.
+
+    Args:
+        study: Names the environment and the model.
+        metric: Name of the adjusted p-values.
+        gap: The difference that was tested at every T.
+        ks: Label of each k.
+        p_KT: Its p-values, shape (K, T).
+
+    Returns:
+        Rows whose `value` and `p_value` are alike.
+    """
+    quarters = [turns - 1 for turns in study.quarters]
+    adjusted_KT = np.stack([intervals.holm(p_T) for p_T in p_KT[:, quarters]])
+    columns = {"value": adjusted_KT, "p_value": adjusted_KT}
+    some = gap.replaced(gap.x_NKT[:, :, quarters])
+    return rows(study, metric, some, ks, study.quarters, columns)
 
 
 def rows(

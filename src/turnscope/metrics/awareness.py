@@ -22,25 +22,20 @@ Source:
 """
 
 from collections.abc import Iterator
-from dataclasses import replace
 
 import numpy as np
+import numpy.typing as npt
 import pandas as pd
 
 from turnscope import estimators
 from turnscope.metrics import Settings
-from turnscope.metrics._anew import evened, within
-from turnscope.metrics._outcomes import (
-    Study,
-    count_each,
-    headline,
-    read,
-    resampling_plan,
-    test_tasks,
-)
+from turnscope.metrics._anew import Anew, by_budget, evened, within
+from turnscope.metrics._outcomes import count_each, read
 from turnscope.metrics._rows import bootstrap, joined, p_values, pointwise, rows
 from turnscope.metrics._series import Series, series
 from turnscope.metrics._totals import ratio, totals
+
+Floats = npt.NDArray[np.float64]
 
 
 def estimate(tasks: pd.DataFrame, episodes: pd.DataFrame, settings: Settings) -> pd.DataFrame:
@@ -58,62 +53,49 @@ def estimate(tasks: pd.DataFrame, episodes: pd.DataFrame, settings: Settings) ->
         ValueError: See `_outcomes.read`; the policies told a budget must share their tasks.
     """
     study = read(tasks, episodes, settings)
-    test, whole = test_tasks(tasks), headline(episodes)
-    told = episodes.loc[episodes["told"].astype(bool)]
-    told = told.loc[told["task_id"].isin(test["task_id"])]
-    parts = []
-    for budget in sorted(set(told["budget"].tolist())):
-        shown = told.loc[told["budget"] == budget]
-        chosen = test.loc[test["task_id"].isin(shown["task_id"].unique())]
-        hidden = whole.loc[whole["policy"].isin(shown["policy"].unique())]
-        units_N, strata_N = resampling_plan(chosen)
-        part = replace(study, units_N=units_N, strata_N=strata_N)
-        task_ids = list(chosen["task_id"])
-        parts += _successes(part, task_ids, shown, hidden, budget)
-        parts += _lengths(part, task_ids, shown, hidden, budget)
-        parts += _solve_turns(part, task_ids, shown, budget)
-    return joined(parts)
+    found = by_budget(study, tasks, episodes, episodes["told"].astype(bool))
+    return joined(part for one in found for part in _budget(one))
 
 
-def _successes(
-    study: Study, task_ids: list[str], shown: pd.DataFrame, hidden: pd.DataFrame, budget: int
-) -> Iterator[pd.DataFrame]:
-    ks = sorted({1, study.settings.k})
-    weights, signs = study.weights(), study.signs()
-    for one in _told(shown, task_ids, budget, ks):
+def _budget(one: Anew) -> Iterator[pd.DataFrame]:
+    weights = one.study.weights()
+    yield from _successes(one, weights)
+    yield from _lengths(one, weights)
+    yield from _solve_turns(one, weights)
+
+
+def _successes(told: Anew, weights: Floats) -> Iterator[pd.DataFrame]:
+    study, budget = told.study, told.budget
+    ks, signs = sorted({1, study.settings.k}), study.signs()
+    for one in _told(told, told.fresh, ks):
         columns = pointwise(one, bootstrap(one, weights), share=True)
         yield rows(study, "told", one, ks, [budget], columns)
-    ours = _told(evened(shown, hidden), task_ids, budget, ks)
-    cut = within(count_each(evened(hidden, shown), task_ids, study.t_max), budget)
-    for one, other in zip(ours, series(cut, estimators.pass_at_k, ks), strict=True):
+    ours = _told(told, evened(told.fresh, told.whole), ks)
+    cut = count_each(evened(told.whole, told.fresh), told.task_ids, study.t_max)
+    theirs = series(within(cut, budget), estimators.pass_at_k, ks)
+    for one, other in zip(ours, theirs, strict=True):
         gap = one.minus(other)
         columns = pointwise(gap, bootstrap(gap, weights)) | {"p_value": p_values(gap, signs)}
         yield rows(study, "awareness", gap, ks, [budget], columns)
 
 
-def _told(shown: pd.DataFrame, task_ids: list[str], budget: int, ks: list[int]) -> list[Series]:
-    outcomes = within(count_each(shown, task_ids, budget), budget)
-    return series(outcomes, estimators.pass_at_k, ks)
+def _told(told: Anew, episodes: pd.DataFrame, ks: list[int]) -> list[Series]:
+    outcomes = count_each(episodes, told.task_ids, told.budget)
+    return series(within(outcomes, told.budget), estimators.pass_at_k, ks)
 
 
-def _lengths(
-    study: Study, task_ids: list[str], shown: pd.DataFrame, hidden: pd.DataFrame, budget: int
-) -> Iterator[pd.DataFrame]:
-    weights = study.weights()
-    cut = hidden.assign(turns=np.minimum(hidden["turns"].to_numpy(), budget))
-    names = sorted(shown["policy"].unique())
-    for metric, frame in (("told_turns", shown), ("blind_turns", cut)):
-        sums = totals(frame, frame["success"].notna(), frame["turns"], names, task_ids)
+def _lengths(told: Anew, weights: Floats) -> Iterator[pd.DataFrame]:
+    cut = told.whole.assign(turns=np.minimum(told.whole["turns"].to_numpy(), told.budget))
+    names = sorted(told.fresh["policy"].unique())
+    for metric, frame in (("told_turns", told.fresh), ("blind_turns", cut)):
+        sums = totals(frame, frame["success"].notna(), frame["turns"], names, told.task_ids)
         for one in series(sums, ratio, [1]):
             columns = pointwise(one, bootstrap(one, weights))
-            yield rows(study, metric, one, [None], [budget], columns)
+            yield rows(told.study, metric, one, [None], [told.budget], columns)
 
 
-def _solve_turns(
-    study: Study, task_ids: list[str], shown: pd.DataFrame, budget: int
-) -> Iterator[pd.DataFrame]:
-    weights = study.weights()
-    for one in series(count_each(shown, task_ids, budget), ratio, [1]):
+def _solve_turns(told: Anew, weights: Floats) -> Iterator[pd.DataFrame]:
+    turns = list(range(1, told.budget + 1))
+    for one in series(count_each(told.fresh, told.task_ids, told.budget), ratio, [1]):
         columns = pointwise(one, bootstrap(one, weights), share=True)
-        turns = list(range(1, budget + 1))
-        yield rows(study, f"told_solved_{budget}", one, [None], turns, columns)
+        yield rows(told.study, f"told_solved_{told.budget}", one, [None], turns, columns)

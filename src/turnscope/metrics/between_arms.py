@@ -20,7 +20,7 @@ Source:
     Agarwal et al. 2021, arXiv:2108.13264. Non-inferiority: see `turnscope.intervals`.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
 from functools import partial
 
@@ -32,7 +32,15 @@ from turnscope import estimators, intervals
 from turnscope.arms import seeded
 from turnscope.metrics import Settings
 from turnscope.metrics._outcomes import Study, read
-from turnscope.metrics._rows import bootstrap, holm, joined, mean, p_values, pointwise, rows
+from turnscope.metrics._rows import (
+    bootstrap,
+    holm,
+    joined,
+    over_seeds,
+    p_values,
+    pointwise,
+    rows,
+)
 from turnscope.metrics._series import Series, area, arms, series
 
 Floats = npt.NDArray[np.float64]
@@ -74,8 +82,7 @@ def _over_tasks(
     quarters = [turns - 1 for turns in study.quarters]
     columns = pointwise(gap, bootstrap(gap, weights)) | {"p_value": p_values(gap, signs, quarters)}
     yield rows(study, "between_arms", gap, ks, study.turns, columns)
-    some, family = gap.replaced(gap.x_NKT[:, :, quarters]), holm(columns["p_value"][:, quarters])
-    yield rows(study, "between_arms_holm", some, ks, study.quarters, family)
+    yield holm(study, "between_arms_holm", gap, ks, columns["p_value"])
     whole = area(gap)
     columns = pointwise(whole, bootstrap(whole, weights)) | {"p_value": p_values(whole, signs)}
     yield rows(study, "between_arms_auc", whole, ks, [None], columns)
@@ -102,18 +109,11 @@ def _over_seeds(study: Study, pairs: list[Series], ks: list[int]) -> Iterator[pd
     x_NKT = np.mean([one.x_NKT for one in pairs], axis=0)
     n_N = np.min([one.n_N for one in pairs], axis=0)
     gap = replace(pairs[0], x_NKT=x_NKT, n_N=n_N, seeds=len(pairs))
-    means_KTS = np.stack([mean(one.x_NKT) for one in pairs], axis=-1)
-    columns = _tested(means_KTS, intervals.student)
+    columns = over_seeds(pairs)
     yield rows(study, "between_arms_seeds", gap, ks, study.turns, columns)
+    yield holm(study, "between_arms_seeds_holm", gap, ks, columns["p_value"])
     quarters = [turns - 1 for turns in study.quarters]
-    some, family = gap.replaced(x_NKT[:, :, quarters]), holm(columns["p_value"][:, quarters])
-    yield rows(study, "between_arms_seeds_holm", some, ks, study.quarters, family)
+    some, *few = (one.replaced(one.x_NKT[:, :, quarters]) for one in (gap, *pairs))
     parity = partial(intervals.noninferiority, margin=intervals.NONINFERIORITY)
-    columns = _tested(means_KTS[:, quarters], parity)
+    columns = over_seeds(few, parity)
     yield rows(study, "between_arms_lower", some, ks, study.quarters, columns)
-
-
-def _tested(means_KTS: Floats, test: Callable[[Floats], intervals.Interval]) -> dict[str, Floats]:
-    found = np.array([[test(cell) for cell in line] for line in means_KTS])
-    low, high, p_value = np.moveaxis(found, -1, 0)
-    return {"value": means_KTS.mean(axis=-1), "low": low, "high": high, "p_value": p_value}

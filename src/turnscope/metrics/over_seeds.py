@@ -8,14 +8,13 @@ Source:
     t interval on means of seeds: Agarwal et al. 2021, arXiv:2108.13264, on reporting few runs.
 """
 
-import numpy as np
 import pandas as pd
 
-from turnscope import estimators, intervals
-from turnscope.metrics import Settings
-from turnscope.metrics._outcomes import Study, read
-from turnscope.metrics._rows import joined, mean, rows
-from turnscope.metrics._series import Series, arms, differences, series
+from turnscope import estimators
+from turnscope.metrics import Settings, _rows
+from turnscope.metrics._outcomes import read
+from turnscope.metrics._rows import joined, rows
+from turnscope.metrics._series import arms, differences, series
 
 
 def estimate(tasks: pd.DataFrame, episodes: pd.DataFrame, settings: Settings) -> pd.DataFrame:
@@ -37,17 +36,13 @@ def estimate(tasks: pd.DataFrame, episodes: pd.DataFrame, settings: Settings) ->
     gaps = {gap.policy: gap for gap in differences(levels)}
     groups = arms(list(study.outcomes))
     return joined(
-        _arm(study, gaps[arm], [gaps[one] for one in members]) for arm, members in groups.items()
+        rows(
+            study,
+            "over_seeds",
+            gaps[arm],
+            settings.all_ks,
+            study.turns,
+            _rows.over_seeds([gaps[one] for one in members]),
+        )
+        for arm, members in groups.items()
     )
-
-
-def _arm(study: Study, arm: Series, seeds: list[Series]) -> pd.DataFrame:
-    means_KTS = np.stack([mean(one.x_NKT) for one in seeds], axis=-1)
-    found = np.array([[intervals.student(cell) for cell in line] for line in means_KTS])
-    columns = {
-        "value": means_KTS.mean(axis=-1),
-        "low": found[..., 0],
-        "high": found[..., 1],
-        "p_value": found[..., 2],
-    }
-    return rows(study, "over_seeds", arm, study.settings.all_ks, study.turns, columns)

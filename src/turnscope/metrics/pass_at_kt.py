@@ -121,19 +121,14 @@ def _bounds(study: Study, levels: list[Sampled], weights: Floats) -> Iterator[pd
 def _differences(study: Study, levels: list[Sampled], weights: Floats) -> Iterator[pd.DataFrame]:
     ks, signs = study.settings.all_ks, study.signs()
     grid = [turns - 1 for turns in study.budgets]
-    quarters = [turns - 1 for turns in study.quarters]
-    tested = sorted({*grid, *quarters})
+    tested = sorted({*grid, *(turns - 1 for turns in study.quarters)})
     base = levels[0]
     for level in levels[1:]:
         gap = level.series.minus(base.series)
         columns = banded(gap, bootstrap_gap(gap, level, base, weights))
         columns["p_value"] = p_values(gap, signs, tested)
         yield rows(study, "pass_at_k", gap, ks, study.turns, columns)
-        some, family = (
-            gap.replaced(gap.x_NKT[:, :, quarters]),
-            holm(columns["p_value"][:, quarters]),
-        )
-        yield rows(study, "pass_at_k_holm", some, ks, study.quarters, family)
+        yield holm(study, "pass_at_k_holm", gap, ks, columns["p_value"])
         last = gap.x_NKT[:, :, -1:]
         growths = [
             ("gap_growth_k", last[:, 1:] - last[:, :1], ks[1:], [study.t_max]),

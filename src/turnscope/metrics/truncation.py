@@ -21,21 +21,13 @@ Source:
 """
 
 from collections.abc import Iterator
-from dataclasses import replace
 
 import pandas as pd
 
 from turnscope import estimators, intervals
 from turnscope.metrics import Settings
-from turnscope.metrics._anew import evened, within
-from turnscope.metrics._outcomes import (
-    Study,
-    count_policies,
-    headline,
-    read,
-    resampling_plan,
-    test_tasks,
-)
+from turnscope.metrics._anew import Anew, by_budget, evened, within
+from turnscope.metrics._outcomes import count_policies, read
 from turnscope.metrics._rows import bootstrap, joined, p_values, pointwise, rows
 from turnscope.metrics._series import series
 
@@ -55,30 +47,18 @@ def estimate(tasks: pd.DataFrame, episodes: pd.DataFrame, settings: Settings) ->
         ValueError: See `_outcomes.read`; the policies of a smaller budget must share their tasks.
     """
     study = read(tasks, episodes, settings)
-    test = test_tasks(tasks)
-    whole = headline(episodes)
-    blind = episodes.loc[~episodes["told"].astype(bool)]
-    blind = blind.loc[blind["task_id"].isin(test["task_id"])]
-    parts = []
-    for budget in sorted(set(blind["budget"].tolist()) - {study.t_max}):
-        fresh = blind.loc[blind["budget"] == budget]
-        chosen = test.loc[test["task_id"].isin(fresh["task_id"].unique())]
-        cut = whole.loc[whole["policy"].isin(fresh["policy"].unique())]
-        parts += _compare(study, chosen, fresh, cut, budget)
-    return joined(parts)
+    smaller = ~episodes["told"].astype(bool) & (episodes["budget"] != study.t_max)
+    found = by_budget(study, tasks, episodes, smaller)
+    return joined(part for one in found for part in _compare(one))
 
 
-def _compare(
-    study: Study, tasks: pd.DataFrame, fresh: pd.DataFrame, whole: pd.DataFrame, budget: int
-) -> Iterator[pd.DataFrame]:
+def _compare(one: Anew) -> Iterator[pd.DataFrame]:
+    study, budget = one.study, one.budget
     ks = sorted({1, study.settings.k})
-    units_N, strata_N = resampling_plan(tasks)
-    part = replace(study, units_N=units_N, strata_N=strata_N)
-    weights, signs = part.weights(), part.signs()
-    fresh, whole = evened(fresh, whole), evened(whole, fresh)
-    task_ids = list(tasks["task_id"])
-    anew = within(count_policies(fresh, task_ids, budget), budget)
-    cut = within(count_policies(whole, task_ids, study.t_max), budget)
+    weights, signs = study.weights(), study.signs()
+    fresh, whole = evened(one.fresh, one.whole), evened(one.whole, one.fresh)
+    anew = within(count_policies(fresh, one.task_ids, budget), budget)
+    cut = within(count_policies(whole, one.task_ids, study.t_max), budget)
     pairs = zip(
         series(anew, estimators.pass_at_k, ks),
         series(cut, estimators.pass_at_k, ks),
