@@ -35,6 +35,13 @@ def test_the_layout_of_tokens_by_hand():
     assert tokens(episode(turn([1], [2])), 99) == ([1], [2], [1])
 
 
+def test_where_the_policys_tokens_lie_by_hand():
+    played = episode(turn([1, 2, 3], [4, 5]), turn([6], [7]), turn([8, 9], [4, 4, 5]))
+    assert played.spans() == [(0, 2), (3, 4), (6, 9)]
+    assert played.tokens == 6
+    assert (episode().spans(), episode().tokens) == ([], 0)
+
+
 def test_an_episode_that_failed_keeps_its_tokens_and_teaches_nothing():
     failed = replace(episode(turn([1], [2]), turn([3], [4])), stop=StopReason.ERROR)
     assert tokens(failed, 99) == ([1], [2, 3, 4], [0, 0, 0])

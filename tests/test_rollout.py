@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from tests.toys import Hall, Speaker, Talk, hall
 from turnscope import draws
-from turnscope.rollout import Start, rollout
+from turnscope.rollout import Start, in_batches, rollout
 from turnscope.types import Budget, Episode, Policy, StopReason
 
 WIDE = Budget(turns=8, turn_tokens=4)
@@ -342,3 +342,11 @@ def test_the_worlds_of_a_batch_are_its_own():
     opened: list[Hall] = []
     play(many(5), make=lambda: Hall(opened))
     assert len({id(environment) for environment in opened}) == 5
+
+
+@pytest.mark.parametrize("size", [1, 3, 7, 9])
+def test_batches_are_the_same_episodes_in_the_same_order(size):
+    starts = many(7)
+    parts = list(in_batches(Hall, starts, Speaker(0.7), size, 5))
+    assert [len(part) for part in parts] == [min(size, 7 - at) for at in range(0, 7, size)]
+    assert [episode for part in parts for episode in part] == play(starts, stream=5)

@@ -24,6 +24,17 @@ def seeded(policy: str) -> Seeded | None:
     return Seeded(match["arm"], int(match["seed"])) if match else None
 
 
+def is_seed(policies: pd.Series) -> pd.Series:
+    """Say which policies are of a single training seed."""
+    return policies.str.fullmatch(SEEDED.pattern)
+
+
+def arm_of(policy: str) -> str:
+    """Return the arm of a training seed; another name stays as it is."""
+    one = seeded(policy)
+    return one.arm if one else policy
+
+
 def listed(arms: Sequence[Sequence[Any]]) -> dict[str, Arm]:
     """Read the arms of a specification, which lists them to keep their order.
 

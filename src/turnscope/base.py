@@ -1,5 +1,6 @@
 """Make a base policy: build `nano` from scratch, or take a model as it is."""
 
+import itertools
 import logging
 from collections.abc import Sequence
 from dataclasses import replace
@@ -10,7 +11,7 @@ from typing import Any
 from turnscope import draws, nano, registry
 from turnscope.chat import Renderer
 from turnscope.policies import expert
-from turnscope.rollout import Start, rollout
+from turnscope.rollout import Start, in_batches
 from turnscope.types import Budget, Episode, Task
 
 log = logging.getLogger(__name__)
@@ -94,8 +95,4 @@ def teach(spec: dict[str, Any], recipe: nano.Recipe, tasks: Sequence[Task]) -> l
         for sample in range(each + (number < more)):
             seed = draws.seed("expert", spec["seed"], task.task_id, sample)
             starts.append(Start(task, sample, seed, _allowed(budget, recipe.told, seed)))
-    return [
-        episode
-        for at in range(0, len(starts), BATCH)
-        for episode in rollout(environment, starts[at : at + BATCH], policy)
-    ]
+    return [*itertools.chain(*in_batches(environment, starts, policy, BATCH))]

@@ -5,11 +5,14 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
+from turnscope.advantages import Float
 from turnscope.advantages.anchors import anchor_sizes
 from turnscope.practice import Batch
 
 WINDOW = 10
 """Steps that are averaged before a run is judged."""
+WATCHED = ("success", "distinct_actions", "invalid_share")
+"""Curves that can raise the alarm."""
 
 
 def measure(batch: Batch, group: int) -> dict[str, float]:
@@ -29,7 +32,7 @@ def measure(batch: Batch, group: int) -> dict[str, float]:
     return {
         "success": _mean([float(bool(episode.success)) for episode in scored]),
         "turns": _mean([float(len(episode.turns)) for episode in scored]),
-        "tokens": _mean([float(sum(len(turn.action_ids) for turn in e.turns)) for e in scored]),
+        "tokens": _mean([float(episode.tokens) for episode in scored]),
         "budget": _mean([float(turns) for turns in batch.budgets]),
         "quality": _mean(known),
         "invalid_share": _mean([float(not turn.valid) for turn in turns]),
@@ -80,25 +83,32 @@ def collapse(curves: Mapping[str, Sequence[float]]) -> str | None:
       the first window.
 
     Args:
-        curves: `success`, `distinct_actions` and `invalid_share`, step after step.
+        curves: Those of `WATCHED`, step after step.
 
     Returns:
         One line, or None.
     """
-    past = [float(value) for value in curves["success"]]
-    if len(past) < 2 * WINDOW:
+    if len(curves["success"]) < 2 * WINDOW:
         return None
-    success = _mean(past[-WINDOW:])
-    best = max(_mean(past[at : at + WINDOW]) for at in range(len(past) - 2 * WINDOW + 1))
+    success_S = _means(curves["success"])
+    success, best = success_S[-1], float(np.fmax.reduce(success_S[:-WINDOW]))
     if success < best / 2:
         return f"success fell to {success:.3f} from {best:.3f}"
-    distinct = _mean(list(curves["distinct_actions"])[-WINDOW:])
+    distinct = _means(curves["distinct_actions"])[-1]
     if distinct < 0.02 and success < 0.5:
         return f"the policy repeats itself: {distinct:.1%} of its actions in a state differ"
-    invalid = list(curves["invalid_share"])
-    if _mean(invalid[-WINDOW:]) > max(0.5, 2 * _mean(invalid[:WINDOW])):
-        return f"{_mean(invalid[-WINDOW:]):.0%} of the turns are invalid"
+    invalid_S = _means(curves["invalid_share"])
+    if invalid_S[-1] > max(0.5, 2 * invalid_S[0]):
+        return f"{invalid_S[-1]:.0%} of the turns are invalid"
     return None
+
+
+def _means(values: Sequence[float]) -> Float:
+    """Average every window of a curve, the last one last; NaN where a window knows nothing."""
+    known = ~np.isnan(values)
+    filled = np.where(known, values, 0.0)
+    sums, counts = (np.convolve(each, np.ones(WINDOW), "valid") for each in (filled, known))
+    return np.divide(sums, counts, out=np.full(len(sums), np.nan), where=counts > 0)
 
 
 def _mean(values: Sequence[float]) -> float:

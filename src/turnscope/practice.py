@@ -15,7 +15,7 @@ from turnscope.advantages import Float, TurnBatch
 from turnscope.algorithms._arm import Algorithm, Moment
 from turnscope.critic import Critic
 from turnscope.rollout import Start, rollout
-from turnscope.types import Budget, Environment, Episode, Policy, Quality, StopReason, Task
+from turnscope.types import Budget, Environment, Episode, Policy, Quality, Task
 
 LOSSES = ("grpo", "dapo", "dr_grpo", "bnpo")
 """Those of TRL's losses that take one advantage for each token."""
@@ -255,14 +255,12 @@ def tokens(episode: Episode, end: int) -> tuple[list[int], list[int], list[int]]
 
     An episode whose environment failed keeps its tokens and gets an empty mask.
     """
-    scored = episode.stop is not StopReason.ERROR
-    prompt, completion, mask = [end], [], []
+    prompt = episode.turns[0].context_ids if episode.turns else [end]
+    completion: list[int] = []
     for number, turn in enumerate(episode.turns):
-        if number:
-            completion += turn.context_ids
-            mask += [0] * len(turn.context_ids)
-        else:
-            prompt = turn.context_ids
-        completion += turn.action_ids
-        mask += [int(scored)] * len(turn.action_ids)
+        completion += [*turn.context_ids, *turn.action_ids] if number else turn.action_ids
+    mask = [0] * len(completion)
+    if episode.success is not None:
+        for start, stop in episode.spans():
+            mask[start:stop] = [1] * (stop - start)
     return prompt, completion or [end], mask or [0]

@@ -5,15 +5,16 @@ episodes R_single also moves because other states are visited; on probe states, 
 for every arm, seed and step, it moves only if actions do.
 """
 
+import itertools
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from turnscope import draws
 from turnscope.practice import Study
-from turnscope.rollout import Start, rollout
+from turnscope.rollout import Start, in_batches
 from turnscope.types import Budget, Environment, Episode, Policy, Task, Turn
 
 BATCH = 512
@@ -105,9 +106,7 @@ def examine(study: Study, exam: Exam, policy: Policy) -> list[dict[str, Any]]:
 
 
 def _own(study: Study, exam: Exam, policy: Policy) -> Iterator[dict[str, Any]]:
-    budget = Budget(
-        study.budget.turns, study.budget.turn_tokens, study.budget.tokens, study.algorithm.told
-    )
+    budget = replace(study.budget, told=study.algorithm.told)
     starts = [
         Start(task, sample, draws.seed("exam", exam.seed, task.task_id, sample), budget)
         for task in exam.tasks
@@ -162,11 +161,7 @@ def _graded(
 def _played(
     environment: Callable[[], Environment], starts: Sequence[Start], policy: Policy, stream: int
 ) -> list[Episode]:
-    return [
-        episode
-        for at in range(0, len(starts), BATCH)
-        for episode in rollout(environment, starts[at : at + BATCH], policy, stream)
-    ]
+    return [*itertools.chain(*in_batches(environment, starts, policy, BATCH, stream))]
 
 
 def _record(start: Start, episode: Episode, number: int, who: dict[str, str]) -> dict[str, Any]:

@@ -1,7 +1,7 @@
 """The one loop that plays episodes: for base sampling, training, matched states, continuations."""
 
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from typing import Any
@@ -82,6 +82,29 @@ def rollout(
                 games[row].play(action)
             rows = [row for row in rows if games[row].stop is None]
     return [game.episode() for game in games]
+
+
+def in_batches(
+    make_environment: Callable[[], Environment],
+    starts: Sequence[Start],
+    policy: Policy,
+    size: int,
+    stream: int = 0,
+) -> Iterator[list[Episode]]:
+    """Play some episodes side by side, then the next ones, so that memory holds one batch.
+
+    Args:
+        make_environment: See `rollout`, as for the others.
+        starts: Where the episodes begin.
+        policy: Acts.
+        size: Episodes played side by side, >= 1.
+        stream: Names the policy's draws.
+
+    Yields:
+        The episodes of each batch, in order of their starts.
+    """
+    for at in range(0, len(starts), size):
+        yield rollout(make_environment, starts[at : at + size], policy, stream)
 
 
 @dataclass(slots=True)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from turnscope import draws, tables
-from turnscope.rollout import Start, rollout
+from turnscope.rollout import Start, in_batches
 from turnscope.types import Budget, Environment, Episode, Policy, Task
 
 log = logging.getLogger(__name__)
@@ -71,10 +71,11 @@ def stream(plan: Plan) -> int:
 
 def batches(plan: Plan, policy: Policy) -> Iterator[list[Episode]]:
     """Play the episodes, one batch at a time, in order of task and attempt."""
-    everything, named = starts(plan), stream(plan)
-    for at in range(0, len(everything), plan.batch):
-        yield rollout(plan.environment, everything[at : at + plan.batch], policy, named)
-        log.info("played %d of %d episodes", min(at + plan.batch, len(everything)), len(everything))
+    everything, done = starts(plan), 0
+    for episodes in in_batches(plan.environment, everything, policy, plan.batch, stream(plan)):
+        yield episodes
+        done += len(episodes)
+        log.info("played %d of %d episodes", done, len(everything))
 
 
 def write(plan: Plan, policy: Policy, episodes: Path, turns: Path) -> None:

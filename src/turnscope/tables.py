@@ -189,7 +189,7 @@ def from_episodes(
                 "budget": budget,
                 "told": told,
                 "turns": len(episode.turns),
-                "tokens": sum(len(turn.action_ids) for turn in episode.turns),
+                "tokens": episode.tokens,
                 "invalid": sum(not turn.valid for turn in episode.turns),
                 "reward": float(sum(turn.reward for turn in episode.turns)),
                 "success": episode.success,
@@ -208,6 +208,11 @@ def from_episodes(
             for number, turn in enumerate(episode.turns)
         ]
     return conform(heads, "episodes"), conform(turns, "turns")
+
+
+def tasks(path: Path, split: str) -> list[Task]:
+    """Read one split of table `tasks`."""
+    return [task for task in to_tasks(read(path, "tasks")) if task.split == split]
 
 
 def to_tasks(frame: pd.DataFrame) -> list[Task]:

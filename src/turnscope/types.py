@@ -136,6 +136,25 @@ class Episode:
         """Whether the task was solved; None when the environment failed."""
         return None if self.stop is StopReason.ERROR else self.stop is StopReason.SUCCESS
 
+    @property
+    def tokens(self) -> int:
+        """Tokens that the policy sampled."""
+        return sum(len(turn.action_ids) for turn in self.turns)
+
+    def spans(self) -> list[tuple[int, int]]:
+        """Say where the sampled tokens of each turn lie behind the first observation.
+
+        Returns:
+            First token and the one behind the last, for each turn; text of the environment lies
+            between turns.
+        """
+        found, place = [], 0
+        for number, turn in enumerate(self.turns):
+            start = place + (len(turn.context_ids) if number else 0)
+            place = start + len(turn.action_ids)
+            found.append((start, place))
+        return found
+
 
 class Environment(Protocol):
     """A text world for one agent.

@@ -3,7 +3,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from turnscope.advantages.gae import gae, spread, token_rewards, whiten
+from turnscope.advantages.gae import gae, spread, to_go, token_rewards, whiten
 
 unit = st.integers(0, 10).map(lambda tenth: tenth / 10)
 number = st.integers(-20, 20).map(float)
@@ -149,3 +149,9 @@ def test_whitening_by_hand():
     )
     assert whiten(np.array([4.0])).tolist() == [0]
     assert whiten(np.array([4.0, 4.0])).tolist() == [0, 0]
+
+
+def test_what_is_to_go_by_hand():
+    reward, episode = np.array([1.0, 2.0, 4.0, 8.0]), np.array([0, 0, 0, 3])
+    assert to_go(reward, episode).tolist() == [7, 6, 4, 8]
+    assert to_go(reward, episode, discount=0.5).tolist() == [3, 4, 4, 8]

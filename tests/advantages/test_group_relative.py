@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 from tests.advantages.by_hand import batch, batches, reordered, take
-from turnscope.advantages import EPSILON, group_relative, returns, standardise
+from turnscope.advantages import EPSILON, deviation, group_relative, returns, standardise
 
 
 def test_returns_are_summed_by_episode():
@@ -130,3 +130,11 @@ def test_a_group_of_equal_returns_earns_exactly_nothing(value, scale):
     found = standardise(np.array([value] * 8 + [0.0, 1.0]), np.array([0] * 8 + [1] * 2), scale)
     assert not found[:8].any()
     assert found[8] < 0 < found[9]
+
+
+def test_deviations_by_hand():
+    values, group = np.array([1.0, 3.0, 5.0]), np.array([4, 4, 9])
+    np.testing.assert_allclose(deviation(values, group, "group"), [2**0.5 + 1e-4] * 2 + [1e-4])
+    assert deviation(values, group, "batch").tolist() == [2 + 1e-4] * 3
+    assert deviation(values, group, "none").tolist() == [1, 1, 1]
+    assert deviation(values[:1], group[:1], "batch").tolist() == [1e-4]

@@ -10,11 +10,11 @@ from hypothesis import strategies as st
 from matplotlib.figure import Figure
 
 from tests.figures import synthetic
-from turnscope.figures import _captions, _style
+from turnscope.figures import _captions, _rows, _style
 
 
 def frame_of(*policies: str, arms: Sequence[str] = ()) -> pd.DataFrame:
-    return _style.placed(pd.DataFrame({"policy": policies}), synthetic.named(*arms))
+    return _rows.placed(pd.DataFrame({"policy": policies}), synthetic.named(*arms))
 
 
 def test_a_known_arm_keeps_its_colour_in_any_company():
@@ -63,20 +63,6 @@ def test_what_was_not_run_is_named():
     assert _captions.not_run([]) == ""
 
 
-def test_rows_say_of_which_algorithm_they_are_and_how_it_was_trained():
-    arms = synthetic.named("grpo", mine_told="budget_mix")
-    policies = ["base", "grpo", "mine_told-s1", "stranger"]
-    frame = _style.placed(pd.DataFrame({"policy": policies}), arms)
-    rows = frame[["algorithm", "trained"]].astype(object).where(frame.notna(), None)
-    assert rows.to_numpy().tolist() == [
-        [None, None],
-        ["grpo", "blind"],
-        ["budget_mix", "told"],
-        [None, None],
-    ]
-    assert _style.told_of(frame) == ["mine_told"]
-
-
 def test_arms_that_are_shown_otherwise_than_they_were_trained_are_named():
     assert _captions.played_blind(frame_of("base", "grpo", arms=["grpo"])) == ""
     arms = ["a_told", "grpo", "b_told"]
@@ -84,18 +70,6 @@ def test_arms_that_are_shown_otherwise_than_they_were_trained_are_named():
     blind = " a_told is played blind here, without the turns left it was trained with."
     assert _captions.played_blind(one) == blind
     assert " a_told, b_told are played blind here, without the" in _captions.played_blind(two)
-
-
-def test_seeds_are_told_from_arms():
-    frame = frame_of("base", "grpo", "grpo-s0", "budget_mix-s12", "tight-small")
-    assert _style.is_seed(frame).tolist() == [False, False, True, True, False]
-    assert [_style.arm_of(name) for name in frame["policy"]] == [
-        "base",
-        "grpo",
-        "grpo",
-        "budget_mix",
-        "tight-small",
-    ]
 
 
 @pytest.mark.parametrize(
@@ -141,7 +115,7 @@ import sys
 from pathlib import Path
 import pandas as pd
 from matplotlib.figure import Figure
-from turnscope.figures import _captions, _style
+from turnscope.figures import _captions, _rows, _style
 
 @_style.styled
 def plot(frame):

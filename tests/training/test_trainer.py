@@ -13,7 +13,7 @@ from safetensors.torch import load_file
 from transformers import AutoModelForCausalLM, AutoTokenizer
 from trl.trainer.grpo_trainer import GRPOTrainer
 
-from turnscope import checkpoints, progress, training
+from turnscope import checkpoints, monitor, progress, training
 from turnscope.algorithms import grpo, ppo
 from turnscope.algorithms._arm import Moment
 from turnscope.environments import frozen_lake
@@ -534,6 +534,24 @@ def test_a_run_that_diverges_stops_says_so_and_keeps_its_checkpoints(
     monkeypatch.undo()
     again = run(lakes, nano_folder, tmp_path)
     assert [row["step"] for row in again if row["name"] == "success"] == [1, 2, 3, 4, 5, 6]
+
+
+def test_a_run_that_collapses_says_so_when_it_does_and_notes_it_at_each_step(
+    nano_folder, lakes, tmp_path, monkeypatch, caplog
+):
+    monkeypatch.setattr(monitor, "WINDOW", 1)  # so that a short run can be judged
+    curves = run(lakes, nano_folder, tmp_path, replace(LONG, steps=12))
+    found = {
+        name: [row["value"] for row in curves if row["name"] == name]
+        for name in (*monitor.WATCHED, "collapse")
+    }
+    past = [{name: found[name][:step] for name in monitor.WATCHED} for step in range(1, 13)]
+    alarms = [float(monitor.collapse(one) is not None) for one in past]
+    assert found["collapse"] == alarms
+    assert {0.0, 1.0} == set(alarms)
+    starts = [step for step in range(12) if alarms[step] and not any(alarms[step - 1 : step])]
+    warned = [one.getMessage() for one in caplog.records if "collapsed" in one.getMessage()]
+    assert [text.split(":")[0] for text in warned] == [f"step {step}" for step in starts]
 
 
 def test_a_run_ends_with_the_step_in_which_enough_was_sampled(nano_folder, lakes, tmp_path):

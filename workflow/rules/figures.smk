@@ -20,7 +20,7 @@ rule figure:
         runtime=30,
         gpu=0,
     params:
-        spec=figure_spec,
+        spec=shown_spec,
         code=code_of("stages.figure", "figures.{figure}"),
     message:
         "Draw {wildcards.figure}"
@@ -60,7 +60,7 @@ rule summary:
         runtime=30,
         gpu=0,
     params:
-        spec=summary_spec,
+        spec=shown_spec,
         code=code_of("stages.summary", "summaries.{summary}"),
     message:
         "Tabulate {wildcards.summary}"

@@ -124,17 +124,10 @@ def claims_spec(wildcards):
     return provenance.canonical({"arms": arms_told()})
 
 
-def figure_spec(wildcards):
-    """Say which figure is drawn, of which arms, and at which k where it shows one."""
+def shown_spec(wildcards):
+    """Say which figure or summary is made, of which arms, and at which k where it shows one."""
     return provenance.canonical(
-        {"figure": wildcards.figure, "k": config["metrics"]["k"], "arms": arms_told()}
-    )
-
-
-def summary_spec(wildcards):
-    """Say which summary is made, of which arms, and at which k where it shows one."""
-    return provenance.canonical(
-        {"summary": wildcards.summary, "k": config["metrics"]["k"], "arms": arms_told()}
+        {**dict(wildcards.items()), "k": config["metrics"]["k"], "arms": arms_told()}
     )
 
 

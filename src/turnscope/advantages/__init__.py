@@ -13,7 +13,7 @@ Float = npt.NDArray[np.float64]
 Int = npt.NDArray[np.int64]
 
 SCALES = ("group", "batch", "none")
-"""By what `standardise` can divide."""
+"""By what `deviation` can divide."""
 EPSILON = 1e-4
 """Added to a standard deviation before dividing by it, as TRL does."""
 
@@ -41,6 +41,17 @@ class TurnBatch:
     """Step quality less that of the best action, at most 0; NaN where there is none."""
 
 
+def placed(batch: TurnBatch) -> tuple[Int, Int]:
+    """Number the episodes of a batch from 0, in order.
+
+    Returns:
+        Row of the first turn of each episode, shape (E,), and number of the episode of each turn,
+        shape (N,).
+    """
+    _, first_E, episode_N = np.unique(batch.episode_N, return_index=True, return_inverse=True)
+    return first_E, episode_N
+
+
 def returns(batch: TurnBatch) -> tuple[Float, Int]:
     """Sum the rewards of each episode.
 
@@ -48,10 +59,38 @@ def returns(batch: TurnBatch) -> tuple[Float, Int]:
         The return of each episode and the number of its group, both of shape (E,), in the order
         of the episodes.
     """
-    _, first_E, episode_N = np.unique(batch.episode_N, return_index=True, return_inverse=True)
+    first_E, episode_N = placed(batch)
     return_E = np.zeros(len(first_E))
     np.add.at(return_E, episode_N, batch.reward_N)
     return return_E, batch.group_N[first_E]
+
+
+def deviation(values_M: Float, group_M: Int, scale: str) -> Float:
+    """Compute what differences are divided by.
+
+    Args:
+        values_M: Values, shape (M,).
+        group_M: Number of the group of each value, shape (M,).
+        scale: `group` is the sample standard deviation of the group, `batch` that of all values,
+            both with `EPSILON` added; `none` is 1.
+
+    Returns:
+        Shape (M,), above 0.
+
+    Raises:
+        ValueError: There is no such scale.
+    """
+    if scale == "none":
+        return np.ones(len(values_M))
+    if scale == "batch":
+        spread = values_M.std(ddof=1) if len(values_M) > 1 else 0.0
+        return np.full(len(values_M), spread + EPSILON)
+    if scale != "group":
+        raise ValueError(f"scale {scale!r} is unknown; known: {', '.join(SCALES)}")
+    _, place_M, size_G = np.unique(group_M, return_inverse=True, return_counts=True)
+    mean_G = np.bincount(place_M, weights=values_M) / size_G
+    squares_G = np.bincount(place_M, weights=(values_M - mean_G[place_M]) ** 2)
+    return np.sqrt(squares_G / np.maximum(size_G - 1, 1))[place_M] + EPSILON
 
 
 def standardise(values_M: Float, group_M: Int, scale: str) -> Float:
@@ -60,8 +99,7 @@ def standardise(values_M: Float, group_M: Int, scale: str) -> Float:
     Args:
         values_M: Values, shape (M,).
         group_M: Number of the group of each value, shape (M,).
-        scale: `group` divides by the sample standard deviation of the group, `batch` by that of
-            all values, `none` does not divide.
+        scale: See `deviation`.
 
     Returns:
         Shape (M,). A group of one, and a group of equal values, gives 0.
@@ -77,16 +115,7 @@ def standardise(values_M: Float, group_M: Int, scale: str) -> Float:
     np.maximum.at(high_G, place_M, values_M)
     # their mean may differ from equal values by rounding, which a small deviation would blow up
     centred_M[(low_G == high_G)[place_M]] = 0.0
-    if scale == "none":
-        return centred_M
-    if scale == "group":
-        squares_G = np.bincount(place_M, weights=centred_M**2)
-        spread_M = np.sqrt(squares_G / np.maximum(size_G - 1, 1))[place_M]
-    elif scale == "batch":
-        spread_M = np.full_like(centred_M, values_M.std(ddof=1) if len(values_M) > 1 else 0.0)
-    else:
-        raise ValueError(f"scale {scale!r} is unknown; known: {', '.join(SCALES)}")
-    return centred_M / (spread_M + EPSILON)
+    return centred_M / deviation(values_M, group_M, scale)
 
 
 def group_relative(batch: TurnBatch, *, scale: str = "group") -> Float:
@@ -94,7 +123,7 @@ def group_relative(batch: TurnBatch, *, scale: str = "group") -> Float:
 
     Args:
         batch: N turns.
-        scale: See `standardise`.
+        scale: See `deviation`.
 
     Returns:
         Advantages, shape (N,): every turn of an episode gets that of the episode.
@@ -104,5 +133,4 @@ def group_relative(batch: TurnBatch, *, scale: str = "group") -> Float:
         Differs: the standard deviation is that of a sample and 1e-4 is added, as in TRL.
     """
     return_E, group_E = returns(batch)
-    advantage_E = standardise(return_E, group_E, scale)
-    return advantage_E[np.unique(batch.episode_N, return_inverse=True)[1]]
+    return standardise(return_E, group_E, scale)[placed(batch)[1]]

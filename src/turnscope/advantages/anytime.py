@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from turnscope.advantages import Float, TurnBatch, standardise
+from turnscope.advantages import Float, TurnBatch, placed, standardise
 
 
 def anytime(
@@ -25,7 +25,7 @@ def anytime(
         batch: N turns.
         budgets: B_1 <= ... <= B_m, turns. Turns after the last one get 0.
         weights: P_1, ..., P_m, probability of each budget.
-        scale: Division of the centred sums of a segment, see `standardise`.
+        scale: Division of the centred sums of a segment, see `deviation`.
 
     Returns:
         Advantages, shape (N,).
@@ -50,7 +50,7 @@ def anytime(
         )
     if np.any(np.diff(budget_J) < 0):
         raise ValueError(f"budgets {list(budgets)} do not rise")
-    _, first_E, episode_N = np.unique(batch.episode_N, return_index=True, return_inverse=True)
+    first_E, episode_N = placed(batch)
     segment_N = np.searchsorted(budget_J, batch.turn_N + 1)
     paid_EJ = np.zeros((len(first_E), len(budget_J) + 1))
     np.add.at(paid_EJ, (episode_N, segment_N), batch.reward_N)

@@ -53,6 +53,11 @@ def gae(
     return advantage_M, advantage_M + value_M
 
 
+def to_go(reward_M: Float, episode_M: Int, *, discount: float = 1.0) -> Float:
+    """Sum what an episode is paid from each step on, shape (M,); arguments as for `gae`."""
+    return gae(reward_M, np.zeros_like(reward_M), episode_M, discount=discount, trace=1.0)[0]
+
+
 def whiten(advantage_M: Float) -> Float:
     """Give the advantages of a batch mean 0 and standard deviation 1; equal ones become 0."""
     return standardise(advantage_M, np.zeros(len(advantage_M), dtype=np.int64), "batch")

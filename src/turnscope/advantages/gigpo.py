@@ -1,10 +1,15 @@
 """Credit of GiGPO: episodes compared within a task, and turns compared within a state."""
 
-import numpy as np
-
-from turnscope.advantages import Float, TurnBatch, group_relative, returns, standardise
+from turnscope.advantages import (
+    Float,
+    TurnBatch,
+    group_relative,
+    placed,
+    returns,
+    standardise,
+)
 from turnscope.advantages.anchors import anchors
-from turnscope.advantages.gae import gae
+from turnscope.advantages.gae import to_go
 
 EPISODE_STATS = ("episodes", "steps")
 """Over what the mean and spread of a group's returns are taken."""
@@ -27,7 +32,7 @@ def group_in_group(
     Args:
         batch: N turns.
         anchor: One of `ANCHORS`.
-        scale: Of both comparisons, see `standardise`: `group` is the paper's normalisation by
+        scale: Of both comparisons, see `deviation`: `group` is the paper's normalisation by
             mean and deviation, `none` its normalisation by the mean alone.
         weight: Of the state comparison, the paper's omega. 0 gives `group_relative`.
         discount: Gamma, for each turn.
@@ -47,15 +52,13 @@ def group_in_group(
         episode gets 0, where the code leaves the raw return; 1e-4 is added to deviations, not
         1e-6; no row is a padding copy of another; an unreadable action is not fined.
     """
-    to_go_N, _ = gae(
-        batch.reward_N, np.zeros_like(batch.reward_N), batch.episode_N, discount=discount, trace=1.0
-    )
-    state_N = standardise(to_go_N, anchors(batch, anchor), scale)
+    ahead_N = to_go(batch.reward_N, batch.episode_N, discount=discount)
+    state_N = standardise(ahead_N, anchors(batch, anchor), scale)
     if episode_stats == "episodes":
         return group_relative(batch, scale=scale) + weight * state_N
     if episode_stats == "steps":
         return_E, _ = returns(batch)
-        return_N = return_E[np.unique(batch.episode_N, return_inverse=True)[1]]
+        return_N = return_E[placed(batch)[1]]
         return standardise(return_N, batch.group_N, scale) + weight * state_N
     known = ", ".join(EPISODE_STATS)
     raise ValueError(f"episode_stats {episode_stats!r} is unknown; known: {known}")

@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from turnscope.advantages import EPSILON, Float, Int, TurnBatch, group_relative
-from turnscope.advantages.gae import gae
+from turnscope.advantages import Float, TurnBatch, deviation, group_relative, placed
+from turnscope.advantages.gae import to_go
 
 
 def process_relative(batch: TurnBatch, *, weight: float = 1.0, scale: str = "group") -> Float:
@@ -23,7 +23,7 @@ def process_relative(batch: TurnBatch, *, weight: float = 1.0, scale: str = "gro
     Args:
         batch: N turns.
         weight: Of the process reward.
-        scale: Of both parts, see `standardise`; the spread of the process reward is that of
+        scale: Of both parts, see `deviation`; the spread of the process reward is that of
             episodes, of all that each gave away.
 
     Returns:
@@ -43,25 +43,12 @@ def process_relative(batch: TurnBatch, *, weight: float = 1.0, scale: str = "gro
             f"process_N is NaN for {unknown} of {len(batch.process_N)} turns; "
             "the environment must give the step quality of every turn"
         )
-    to_go_N, _ = gae(
-        batch.process_N, np.zeros_like(batch.process_N), batch.episode_N, discount=1.0, trace=1.0
-    )
-    _, first_E, episode_N = np.unique(batch.episode_N, return_index=True, return_inverse=True)
+    lost_N = to_go(batch.process_N, batch.episode_N)
+    first_E, episode_N = placed(batch)
     _, group_E, size_G = np.unique(batch.group_N[first_E], return_inverse=True, return_counts=True)
     mean_GT = np.zeros((len(size_G), int(batch.turn_N.max(initial=0)) + 1))
-    np.add.at(mean_GT, (group_E[episode_N], batch.turn_N), to_go_N)
+    np.add.at(mean_GT, (group_E[episode_N], batch.turn_N), lost_N)
     mean_GT /= size_G[:, None]
-    centred_N = to_go_N - mean_GT[group_E[episode_N], batch.turn_N]
-    spread_E = _spread(to_go_N[first_E], group_E, scale)
+    centred_N = lost_N - mean_GT[group_E[episode_N], batch.turn_N]
+    spread_E = deviation(lost_N[first_E], group_E, scale)
     return group_relative(batch, scale=scale) + weight * centred_N / spread_E[episode_N]
-
-
-def _spread(lost_E: Float, group_E: Int, scale: str) -> Float:
-    """Compute what differences are divided by, shape (E,): as `standardise` does."""
-    if scale == "none":
-        return np.ones(len(lost_E))
-    unit_E = group_E if scale == "group" else np.zeros_like(group_E)
-    size_U = np.bincount(unit_E)
-    mean_U = np.bincount(unit_E, weights=lost_E) / size_U
-    squares_U = np.bincount(unit_E, weights=(lost_E - mean_U[unit_E]) ** 2)
-    return np.sqrt(squares_U / np.maximum(size_U - 1, 1))[unit_E] + EPSILON

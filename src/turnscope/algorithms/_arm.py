@@ -2,8 +2,9 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 
-from turnscope.advantages import Float, TurnBatch
+from turnscope.advantages import SCALES, Float, TurnBatch, group_relative
 from turnscope.critic import Critic
 from turnscope.types import Episode
 
@@ -41,6 +42,26 @@ class Algorithm:
     """Whether the policy is shown the turns left."""
     process: bool = False
     """Whether the credit needs the step quality of every turn."""
+
+
+def known(scale: str) -> str:
+    """Return the name of a division of centred values, see `turnscope.advantages.deviation`.
+
+    Raises:
+        ValueError: There is no such scale.
+    """
+    if scale not in SCALES:
+        raise ValueError(f"scale is {scale!r}; legal is {', '.join(SCALES)}")
+    return scale
+
+
+def relative(scale: str) -> Callable[[TurnBatch], Float]:
+    """Give credit relative to the group.
+
+    Raises:
+        ValueError: There is no such scale.
+    """
+    return partial(group_relative, scale=known(scale))
 
 
 def full(moment: Moment) -> int:

@@ -7,9 +7,9 @@ Source:
 
 from functools import partial
 
-from turnscope.advantages import SCALES, Float, TurnBatch
+from turnscope.advantages import Float, TurnBatch
 from turnscope.advantages.anytime import anytime
-from turnscope.algorithms._arm import Algorithm, full, outcome
+from turnscope.algorithms._arm import Algorithm, full, known, outcome
 from turnscope.algorithms._mix import Mix
 from turnscope.budgets import grid
 
@@ -27,17 +27,15 @@ def make(
         interval: See `turnscope.algorithms._mix.Mix`, as for the next two.
         distribution: `uniform` or `geometric`.
         decay: Of the geometric distribution.
-        scale: Division of the centred credit, see `turnscope.advantages.standardise`; `none` as
+        scale: Division of the centred credit, see `turnscope.advantages.deviation`; `none` as
             published.
 
     Raises:
         ValueError: An option is out of range.
     """
-    if scale not in SCALES:
-        raise ValueError(f"scale is {scale!r}; legal is {', '.join(SCALES)}")
     mix = Mix(interval, distribution, decay)
     return Algorithm(
-        turns=full, rewards=outcome, credit=partial(at_all_budgets, mix=mix, scale=scale)
+        turns=full, rewards=outcome, credit=partial(at_all_budgets, mix=mix, scale=known(scale))
     )
 
 

@@ -6,10 +6,7 @@ Source:
     This study.
 """
 
-from functools import partial
-
-from turnscope.advantages import SCALES, group_relative
-from turnscope.algorithms._arm import Algorithm, outcome
+from turnscope.algorithms._arm import Algorithm, outcome, relative
 from turnscope.algorithms._mix import Mix
 
 
@@ -30,13 +27,10 @@ def make(
         decay: Of the geometric distribution.
         clip: Whether budgets too small for the task are raised.
         told: Whether the policy is shown the turns left.
-        scale: Division of the centred returns, see `turnscope.advantages.standardise`.
+        scale: Division of the centred returns, see `turnscope.advantages.deviation`.
 
     Raises:
         ValueError: An option is out of range.
     """
-    if scale not in SCALES:
-        raise ValueError(f"scale is {scale!r}; legal is {', '.join(SCALES)}")
     mix = Mix(interval, distribution, decay, clip)
-    credit = partial(group_relative, scale=scale)
-    return Algorithm(turns=mix.draw, rewards=outcome, credit=credit, told=told)
+    return Algorithm(turns=mix.draw, rewards=outcome, credit=relative(scale), told=told)

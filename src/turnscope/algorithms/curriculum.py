@@ -11,8 +11,7 @@ from collections.abc import Sequence
 from functools import partial
 from itertools import pairwise
 
-from turnscope.advantages import SCALES, group_relative
-from turnscope.algorithms._arm import Algorithm, Moment, outcome
+from turnscope.algorithms._arm import Algorithm, Moment, outcome, relative
 from turnscope.budgets import grid
 
 SCHEDULES = ("tti", "scaling_inter")
@@ -33,7 +32,7 @@ def make(
         least: Budget of the first phase of `tti`, a part of T_max.
         iterations: Phases of `tti`, enough to reach T_max.
         shares: Budget of each phase of `scaling_inter`, parts of T_max; the last is 1.
-        scale: Division of the centred returns, see `turnscope.advantages.standardise`.
+        scale: Division of the centred returns, see `turnscope.advantages.deviation`.
 
     Raises:
         ValueError: An option is out of range.
@@ -50,14 +49,12 @@ def make(
     rising = all(0 < a <= b for a, b in pairwise(shares))
     if not shares or not rising or shares[-1] != 1:
         raise ValueError(f"shares is {list(shares)}; legal is a list that rises from above 0 to 1")
-    if scale not in SCALES:
-        raise ValueError(f"scale is {scale!r}; legal is {', '.join(SCALES)}")
     if schedule == "tti":
         shares = [min(least * i, 1.0) for i in range(1, iterations + 1)]
     return Algorithm(
         turns=partial(phase, shares=tuple(shares)),
         rewards=outcome,
-        credit=partial(group_relative, scale=scale),
+        credit=relative(scale),
     )
 
 

@@ -6,10 +6,9 @@ Source:
 
 from functools import partial
 
-from turnscope.advantages import SCALES
 from turnscope.advantages.anchors import ANCHORS
 from turnscope.advantages.gigpo import EPISODE_STATS, group_in_group
-from turnscope.algorithms._arm import Algorithm, full, outcome
+from turnscope.algorithms._arm import Algorithm, full, known, outcome
 
 
 def make(
@@ -24,7 +23,7 @@ def make(
 
     Args:
         anchor: What compared turns share, see `turnscope.advantages.anchors`.
-        scale: Division of centred returns, see `turnscope.advantages.standardise`.
+        scale: Division of centred returns, see `turnscope.advantages.deviation`.
         weight: Of the comparison of turns; 0 is GRPO.
         discount: Of the returns that it compares, for each turn.
         episode_stats: Whether a group's mean is over its episodes or over their turns.
@@ -34,8 +33,6 @@ def make(
     """
     if anchor not in ANCHORS:
         raise ValueError(f"anchor is {anchor!r}; legal is {', '.join(ANCHORS)}")
-    if scale not in SCALES:
-        raise ValueError(f"scale is {scale!r}; legal is {', '.join(SCALES)}")
     if weight < 0:
         raise ValueError(f"weight is {weight}; legal is at least 0")
     if not 0 < discount <= 1:
@@ -45,7 +42,7 @@ def make(
     credit = partial(
         group_in_group,
         anchor=anchor,
-        scale=scale,
+        scale=known(scale),
         weight=weight,
         discount=discount,
         episode_stats=episode_stats,

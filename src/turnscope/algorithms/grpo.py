@@ -4,21 +4,16 @@ Source:
     Shao et al. 2024, arXiv:2402.03300.
 """
 
-from functools import partial
-
-from turnscope.advantages import SCALES, group_relative
-from turnscope.algorithms._arm import Algorithm, full, outcome
+from turnscope.algorithms._arm import Algorithm, full, outcome, relative
 
 
 def make(*, scale: str = "group") -> Algorithm:
     """Make the arm.
 
     Args:
-        scale: Division of the centred returns, see `turnscope.advantages.standardise`.
+        scale: Division of the centred returns, see `turnscope.advantages.deviation`.
 
     Raises:
         ValueError: There is no such scale.
     """
-    if scale not in SCALES:
-        raise ValueError(f"scale is {scale!r}; legal is {', '.join(SCALES)}")
-    return Algorithm(turns=full, rewards=outcome, credit=partial(group_relative, scale=scale))
+    return Algorithm(turns=full, rewards=outcome, credit=relative(scale))

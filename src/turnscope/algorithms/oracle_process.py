@@ -6,9 +6,8 @@ Source:
 
 from functools import partial
 
-from turnscope.advantages import SCALES
 from turnscope.advantages.process import process_relative
-from turnscope.algorithms._arm import Algorithm, full, outcome
+from turnscope.algorithms._arm import Algorithm, full, known, outcome
 
 
 def make(*, weight: float = 1.0, scale: str = "group") -> Algorithm:
@@ -17,14 +16,12 @@ def make(*, weight: float = 1.0, scale: str = "group") -> Algorithm:
     Args:
         weight: Of the process reward.
         scale: Division of centred returns and process rewards, see
-            `turnscope.advantages.standardise`.
+            `turnscope.advantages.deviation`.
 
     Raises:
         ValueError: An option is out of range.
     """
     if weight <= 0:
         raise ValueError(f"weight is {weight}; legal is above 0")
-    if scale not in SCALES:
-        raise ValueError(f"scale is {scale!r}; legal is {', '.join(SCALES)}")
-    credit = partial(process_relative, weight=weight, scale=scale)
+    credit = partial(process_relative, weight=weight, scale=known(scale))
     return Algorithm(turns=full, rewards=outcome, credit=credit, process=True)

@@ -12,8 +12,7 @@ Source:
 
 from functools import partial
 
-from turnscope.advantages import SCALES, group_relative
-from turnscope.algorithms._arm import Algorithm, Moment, full
+from turnscope.algorithms._arm import Algorithm, Moment, full, relative
 from turnscope.algorithms._mix import Mix
 from turnscope.types import Episode
 
@@ -33,17 +32,13 @@ def make(
         distribution: `uniform` or `geometric`.
         decay: Of the geometric distribution.
         clip: Whether budgets too small for the task are raised.
-        scale: Division of the centred returns, see `turnscope.advantages.standardise`.
+        scale: Division of the centred returns, see `turnscope.advantages.deviation`.
 
     Raises:
         ValueError: An option is out of range.
     """
-    if scale not in SCALES:
-        raise ValueError(f"scale is {scale!r}; legal is {', '.join(SCALES)}")
     mix = Mix(interval, distribution, decay, clip)
-    return Algorithm(
-        turns=full, rewards=partial(shaped, mix=mix), credit=partial(group_relative, scale=scale)
-    )
+    return Algorithm(turns=full, rewards=partial(shaped, mix=mix), credit=relative(scale))
 
 
 def shaped(episode: Episode, moment: Moment, *, mix: Mix) -> list[float]:

@@ -6,8 +6,7 @@ Source:
 
 from functools import partial
 
-from turnscope.advantages import SCALES, group_relative
-from turnscope.algorithms._arm import Algorithm, Moment, outcome
+from turnscope.algorithms._arm import Algorithm, Moment, outcome, relative
 from turnscope.budgets import budget
 
 
@@ -16,20 +15,14 @@ def make(*, share: float = 0.5, scale: str = "group") -> Algorithm:
 
     Args:
         share: Part of T_max, rounded up to turns.
-        scale: Division of the centred returns, see `turnscope.advantages.standardise`.
+        scale: Division of the centred returns, see `turnscope.advantages.deviation`.
 
     Raises:
         ValueError: An option is out of range.
     """
     if not 0 < share <= 1:
         raise ValueError(f"share is {share}; legal is above 0 and at most 1")
-    if scale not in SCALES:
-        raise ValueError(f"scale is {scale!r}; legal is {', '.join(SCALES)}")
-    return Algorithm(
-        turns=partial(part, share=share),
-        rewards=outcome,
-        credit=partial(group_relative, scale=scale),
-    )
+    return Algorithm(turns=partial(part, share=share), rewards=outcome, credit=relative(scale))
 
 
 def part(moment: Moment, *, share: float) -> int:

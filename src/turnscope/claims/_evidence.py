@@ -12,7 +12,7 @@ Source:
     The verdicts are those of `turnscope.claims._ledger`.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -20,7 +20,7 @@ import numpy.typing as npt
 import pandas as pd
 from numpy.typing import ArrayLike
 
-from turnscope import intervals
+from turnscope import budgets, intervals
 from turnscope.arms import seeded
 from turnscope.claims import _ledger as ledger
 from turnscope.claims._ledger import CONTRADICTED, HOLDS, INCONCLUSIVE
@@ -33,6 +33,8 @@ BASE = "base"
 REFERENCE = "grpo"
 """Arm that others are compared with, where no other is named."""
 LEVEL = 0.05
+K = 8
+"""Episodes per task at which the paper studies depth."""
 
 
 class Subject(NamedTuple):
@@ -43,48 +45,86 @@ class Subject(NamedTuple):
     policy: str
 
 
-def subjects(
-    estimates: pd.DataFrame, arms: Mapping[str, Arm], *, told: bool = False
-) -> list[Subject]:
-    """List the arms that were compared with base, sorted.
+Rule = Callable[[pd.DataFrame, Subject], dict[str, Any]]
+"""Judges one claim for one arm by the estimates; gives a record of table `claims`."""
+
+
+def subjects(estimates: pd.DataFrame) -> list[Subject]:
+    """List the arms that were compared with base, sorted."""
+    compared = (estimates["metric"] == "pass_at_k") & (estimates["against"] == BASE)
+    trained = estimates.loc[compared & (estimates["seeds"] > 0), ["env", "model", "policy"]]
+    found = {Subject(*one) for one in trained.itertuples(index=False)}
+    return sorted(one for one in found if not seeded(one.policy))
+
+
+def judged(
+    estimates: pd.DataFrame,
+    arms: Mapping[str, Arm],
+    rules: Mapping[str, Rule],
+    where: Callable[[Subject], bool] = lambda _: True,
+) -> list[dict[str, Any]]:
+    """Judge claims on blind play for the arms that were trained for it.
 
     Args:
         estimates: Rows of table `estimates`.
         arms: The arms of the study, by name.
-        told: List those that were trained seeing the turns left, instead of the others.
-    """
-    compared = (estimates["metric"] == "pass_at_k") & (estimates["against"] == BASE)
-    trained = estimates.loc[compared & (estimates["seeds"] > 0), ["env", "model", "policy"]]
-    found = {Subject(*one) for one in trained.itertuples(index=False)}
-    return sorted(one for one in found if not seeded(one.policy) and arms[one.policy].told == told)
-
-
-def not_blind(claims: Sequence[str], told: Sequence[Subject]) -> list[dict[str, Any]]:
-    """Say of arms that were trained seeing the turns left that claims on blind play skip them.
-
-    Args:
-        claims: Keys of `ledger.BY_NAME`.
-        told: These arms.
+        rules: What judges an arm, by claim.
+        where: Says which arms the claims are about.
 
     Returns:
-        Records of table `claims`, not run.
+        Records of table `claims`: arm by arm, and after them as not run those of the arms that were
+        trained seeing the turns left.
     """
-    return [
-        ledger.row(
+    found = list(filter(where, subjects(estimates)))
+    blind = [one for one in found if not arms[one.policy].told]
+    rows = [rule(estimates, one) for one in blind for rule in rules.values()]
+    return rows + [
+        not_run(
             claim,
-            ledger.NOT_RUN,
+            one,
             f"{one.policy} was trained seeing the turns left, and this claim is judged by episodes "
             "that do not show them; metric `told` says what it achieves",
-            **one._asdict(),
         )
-        for one in told
-        for claim in claims
+        for one in found
+        if arms[one.policy].told
+        for claim in rules
     ]
 
 
-def reference(estimates: pd.DataFrame, env: str, model: str) -> str:
-    """Return the arm that the others of an environment and model were compared with."""
-    here = (estimates["env"] == env) & (estimates["model"] == model)
+def row(
+    claim: str,
+    subject: Subject,
+    verdict: str,
+    parts: Iterable[str],
+    one: Mapping[Any, Any] | pd.Series,
+    low: str = "low",
+    high: str = "high",
+    **columns: Any,
+) -> dict[str, Any]:
+    """Write the row of a claim that was judged.
+
+    Args:
+        claim: A key of `ledger.BY_NAME`.
+        subject: Whom it was judged for.
+        verdict: Holds, contradicted or inconclusive.
+        parts: The numbers behind it, in sentences without their stops.
+        one: Row of table `estimates`, the number that stands for the claim.
+        low: Column of its lower end.
+        high: Column of its upper end.
+        columns: Others of `ledger.OPEN`.
+    """
+    shown = {"value": one["value"], "low": one[low], "high": one[high]} | columns
+    return ledger.row(claim, verdict, ". ".join(parts), **shown, **subject._asdict())
+
+
+def not_run(claim: str, subject: Subject, why: str) -> dict[str, Any]:
+    """Write the row of a claim that could not be judged."""
+    return ledger.row(claim, ledger.NOT_RUN, why, **subject._asdict())
+
+
+def reference(estimates: pd.DataFrame, subject: Subject) -> str:
+    """Return the arm that the others of its environment and model were compared with."""
+    here = (estimates["env"] == subject.env) & (estimates["model"] == subject.model)
     found = estimates.loc[here & (estimates["metric"] == "between_arms"), "against"]
     return REFERENCE if found.empty else str(found.iloc[0])
 
@@ -108,6 +148,29 @@ def select(
         & estimates["value"].notna()
     ]
     return chosen.sort_values(by=["k", "t"])
+
+
+def at_k(
+    estimates: pd.DataFrame, subject: Subject, metric: str, against: str | None = BASE
+) -> pd.DataFrame:
+    """Select the rows of one metric at k = 8."""
+    rows = select(estimates, subject, metric, against)
+    return rows.loc[rows["k"] == K]
+
+
+def at_quarters(
+    estimates: pd.DataFrame, subject: Subject, metric: str, against: str | None = BASE
+) -> pd.DataFrame:
+    """Select the rows of one metric at k = 8 and the quarters of T_max."""
+    quarters = budgets.grid(budgets.QUARTERS, largest_budget(estimates, subject))
+    rows = at_k(estimates, subject, metric, against)
+    return rows.loc[rows["t"].isin(quarters)]
+
+
+def whole(t_max: int, *families: pd.DataFrame) -> bool:
+    """Say whether tables hold every quarter of T_max and no other budget."""
+    quarters = set(budgets.grid(budgets.QUARTERS, t_max))
+    return all(set(rows["t"]) == quarters for rows in families)
 
 
 def judgeable(rows: pd.DataFrame, low: str = "low", high: str = "high") -> bool:

@@ -17,14 +17,15 @@ from turnscope.claims._evidence import (
     above,
     below,
     judgeable,
+    judged,
     largest_budget,
     listed,
-    not_blind,
+    not_run,
     power,
+    row,
     seeds,
     select,
     span,
-    subjects,
 )
 from turnscope.types import Arm
 
@@ -43,12 +44,7 @@ def judge(estimates: pd.DataFrame, arms: Mapping[str, Arm]) -> list[dict[str, An
     Returns:
         Records of table `claims`.
     """
-    rows = [
-        judged(estimates, one)
-        for one in subjects(estimates, arms)
-        for judged in (_every_k, _closing)
-    ]
-    return rows + not_blind(("C1", "C1b"), subjects(estimates, arms, told=True))
+    return judged(estimates, arms, {"C1": _every_k, "C1b": _closing})
 
 
 def _every_k(estimates: pd.DataFrame, subject: Subject) -> dict[str, Any]:
@@ -56,8 +52,7 @@ def _every_k(estimates: pd.DataFrame, subject: Subject) -> dict[str, Any]:
     t_max = largest_budget(estimates, subject)
     gaps = gaps.loc[gaps["t"] == t_max]
     if not judgeable(gaps, *BAND):
-        detail = "no difference at T_max, or one without a band"
-        return ledger.row("C1", ledger.NOT_RUN, detail, **subject._asdict())
+        return not_run("C1", subject, "no difference at T_max, or one without a band")
     if below(gaps["band_k_high"]).any():
         verdict = ledger.CONTRADICTED
     else:
@@ -69,15 +64,7 @@ def _every_k(estimates: pd.DataFrame, subject: Subject) -> dict[str, Any]:
     ]
     if verdict == ledger.INCONCLUSIVE:
         parts.append(power(gaps, "difference", *BAND))
-    return ledger.row(
-        "C1",
-        verdict,
-        ". ".join(parts),
-        value=lowest["value"],
-        low=lowest["band_k_low"],
-        high=lowest["band_k_high"],
-        **subject._asdict(),
-    )
+    return row("C1", subject, verdict, parts, lowest, *BAND)
 
 
 def _closing(estimates: pd.DataFrame, subject: Subject) -> dict[str, Any]:
@@ -87,8 +74,7 @@ def _closing(estimates: pd.DataFrame, subject: Subject) -> dict[str, Any]:
     first = select(estimates, subject, "pass_at_k")
     first = first.loc[(first["k"] == 1) & (first["t"] == t_max)]
     if not (judgeable(last) and judgeable(first)):
-        detail = "only one k has a value, or one has no interval"
-        return ledger.row("C1b", ledger.NOT_RUN, detail, **subject._asdict())
+        return not_run("C1b", subject, "only one k has a value, or one has no interval")
     one, start = last.iloc[0], first.iloc[0]
     advantage, stays = above(start["low"]), above(one["low"], -CLOSING)
     if below(one["high"]):
@@ -105,12 +91,4 @@ def _closing(estimates: pd.DataFrame, subject: Subject) -> dict[str, Any]:
         parts.append(power(first, "D(1)"))
     if verdict == ledger.INCONCLUSIVE and not stays:
         parts.append(power(last, "D(k_max) - D(1)", threshold=-CLOSING))
-    return ledger.row(
-        "C1b",
-        verdict,
-        ". ".join(parts),
-        value=one["value"],
-        low=one["low"],
-        high=one["high"],
-        **subject._asdict(),
-    )
+    return row("C1b", subject, verdict, parts, one)

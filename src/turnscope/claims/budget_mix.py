@@ -12,25 +12,27 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from turnscope import budgets, intervals
+from turnscope import intervals
 from turnscope.claims import _ledger as ledger
 from turnscope.claims._evidence import (
     LEVEL,
+    K,
     Subject,
+    at_quarters,
     below,
     by_holm,
     judgeable,
+    judged,
     largest_budget,
     listed,
-    not_blind,
+    not_run,
     reference,
-    select,
+    row,
     span,
-    subjects,
+    whole,
 )
 from turnscope.types import Arm
 
-K = 8
 ALGORITHM = "budget_mix"
 MARGIN = intervals.NONINFERIORITY
 
@@ -45,26 +47,23 @@ def judge(estimates: pd.DataFrame, arms: Mapping[str, Arm]) -> list[dict[str, An
     Returns:
         Records of table `claims`.
     """
-    blind, told = (
-        [one for one in found if arms[one.policy].algorithm == ALGORITHM]
-        for found in (subjects(estimates, arms), subjects(estimates, arms, told=True))
+    return judged(
+        estimates,
+        arms,
+        {"C7a": _small_budgets, "C7b": _parity},
+        lambda one: arms[one.policy].algorithm == ALGORITHM,
     )
-    rows = [judged(estimates, one) for one in blind for judged in (_small_budgets, _parity)]
-    return rows + not_blind(("C7a", "C7b"), told)
 
 
 def _quarters(estimates: pd.DataFrame, subject: Subject, metric: str) -> pd.DataFrame:
     """Select the differences to the reference arm at k = 8 and the quarters of T_max."""
-    rival = reference(estimates, subject.env, subject.model)
-    t_max = largest_budget(estimates, subject)
-    rows = select(estimates, subject, metric, rival)
-    return rows.loc[(rows["k"] == K) & rows["t"].isin(budgets.grid(budgets.QUARTERS, t_max))]
+    return at_quarters(estimates, subject, metric, reference(estimates, subject))
 
 
 def _untested(claim: str, estimates: pd.DataFrame, subject: Subject) -> dict[str, Any]:
     """Say why there is no test over seeds."""
     rows = _quarters(estimates, subject, "between_arms_seeds")
-    rival = reference(estimates, subject.env, subject.model)
+    rival = reference(estimates, subject)
     if rows.empty:
         detail = f"not compared with {rival} at k={K} over training seeds that both have"
     elif rows["seeds"].iloc[0] < 2:
@@ -74,7 +73,7 @@ def _untested(claim: str, estimates: pd.DataFrame, subject: Subject) -> dict[str
     else:
         pair = f"{subject.policy} and {rival}"
         detail = f"the seeds of {pair} do not differ at some budget: spread unknown"
-    return ledger.row(claim, ledger.NOT_RUN, detail, **subject._asdict())
+    return not_run(claim, subject, detail)
 
 
 def _small_budgets(estimates: pd.DataFrame, subject: Subject) -> dict[str, Any]:
@@ -82,9 +81,7 @@ def _small_budgets(estimates: pd.DataFrame, subject: Subject) -> dict[str, Any]:
     t_max = largest_budget(estimates, subject)
     small = (family["t"] < t_max).to_numpy(bool)
     adjusted = _quarters(estimates, subject, "between_arms_seeds_holm")
-    quarters = set(budgets.grid(budgets.QUARTERS, t_max))
-    whole = set(family["t"]) == quarters == set(adjusted["t"])
-    if not (whole and judgeable(family) and any(small)):
+    if not (whole(t_max, family, adjusted) and judgeable(family) and any(small)):
         return _untested("C7a", estimates, subject)
     side, p_values = by_holm(family, adjusted)
     if (side[small] < 0).any():
@@ -100,7 +97,7 @@ def _small_budgets(estimates: pd.DataFrame, subject: Subject) -> dict[str, Any]:
     ]
     if verdict == ledger.INCONCLUSIVE:
         parts.append(_power(gaps, LEVEL / 2 / len(family), "difference", 0.0))
-    return _row("C7a", verdict, parts, least, subject)
+    return row("C7a", subject, verdict, parts, least)
 
 
 def _parity(estimates: pd.DataFrame, subject: Subject) -> dict[str, Any]:
@@ -125,7 +122,7 @@ def _parity(estimates: pd.DataFrame, subject: Subject) -> dict[str, Any]:
         _over_tasks(estimates, subject),
         _power(both, LEVEL, "difference", -MARGIN),
     ]
-    return _row("C7b", verdict, parts, one, subject)
+    return row("C7b", subject, verdict, parts, one)
 
 
 def _over_tasks(estimates: pd.DataFrame, subject: Subject) -> str:
@@ -140,10 +137,3 @@ def _power(rows: pd.DataFrame, tail: float, what: str, threshold: float) -> str:
     least = threshold + intervals.detectable_over_seeds(float(np.max(halves)), count, tail)
     strict = ", each by itself at Holm's strictest step" if len(rows) > 1 else ""
     return f"a true {what} of at least {least:.3f} would be found with 80% power{strict}"
-
-
-def _row(
-    claim: str, verdict: str, parts: list[str], one: pd.Series, subject: Subject
-) -> dict[str, Any]:
-    ends = {name: one[name] for name in ("value", "low", "high")}
-    return ledger.row(claim, verdict, ". ".join(parts), **ends, **subject._asdict())

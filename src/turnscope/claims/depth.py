@@ -14,23 +14,24 @@ import pandas as pd
 from turnscope import budgets
 from turnscope.claims import _ledger as ledger
 from turnscope.claims._evidence import (
+    K,
     Subject,
     above,
+    at_k,
     below,
     judgeable,
+    judged,
     largest_budget,
     listed,
-    not_blind,
+    not_run,
     power,
+    row,
     seeds,
-    select,
     sided,
     span,
-    subjects,
 )
 from turnscope.types import Arm
 
-K = 8
 TIGHT = (0.1, 0.2, 0.3)
 """Shares of T_max that count as tight budgets."""
 HEADROOM = 0.05
@@ -48,38 +49,28 @@ def judge(estimates: pd.DataFrame, arms: Mapping[str, Arm]) -> list[dict[str, An
     Returns:
         Records of table `claims`.
     """
-    rows = [
-        judged(estimates, one)
-        for one in subjects(estimates, arms)
-        for judged in (_grows, _diminishes, _headroom)
-    ]
-    return rows + not_blind(("C2a", "C2b", "C2c"), subjects(estimates, arms, told=True))
-
-
-def _at_k(estimates: pd.DataFrame, subject: Subject, metric: str, *against: None) -> pd.DataFrame:
-    rows = select(estimates, subject, metric, *against)
-    return rows.loc[rows["k"] == K]
+    return judged(estimates, arms, {"C2a": _grows, "C2b": _diminishes, "C2c": _headroom})
 
 
 def _tight(rows: pd.DataFrame, t_max: int) -> pd.DataFrame:
     return rows.loc[rows["t"].isin(budgets.grid(TIGHT, t_max))]
 
 
-def _not_run(claim: str, subject: Subject, what: str) -> dict[str, Any]:
+def _missing(claim: str, subject: Subject, what: str) -> dict[str, Any]:
     detail = f"no {what} at k={K}: too few episodes a task, not estimated, or without interval"
-    return ledger.row(claim, ledger.NOT_RUN, detail, **subject._asdict())
+    return not_run(claim, subject, detail)
 
 
 def _grows(estimates: pd.DataFrame, subject: Subject) -> dict[str, Any]:
     t_max = largest_budget(estimates, subject)
     early = budgets.budget(0.3, t_max)
-    growth = _at_k(estimates, subject, "gap_growth_t")
+    growth = at_k(estimates, subject, "gap_growth_t")
     growth = growth.loc[growth["t"] == early]
-    ends = _at_k(estimates, subject, "pass_at_k")
+    ends = at_k(estimates, subject, "pass_at_k")
     ends = ends.loc[ends["t"].isin([early, t_max])]
     last = ends.loc[ends["t"] == t_max]
     if not (judgeable(growth) and judgeable(last, *BAND)):
-        return _not_run("C2a", subject, f"D({K}, T_max) - D({K}, {early})")
+        return _missing("C2a", subject, f"D({K}, T_max) - D({K}, {early})")
     one, advantage = growth.iloc[0], above(last.iloc[0]["band_t_low"])
     verdict = grows = sided(growth)
     if grows == ledger.HOLDS and not advantage:
@@ -92,23 +83,15 @@ def _grows(estimates: pd.DataFrame, subject: Subject) -> dict[str, Any]:
         parts.append(power(last, "D at T_max", *BAND))
     if grows == ledger.INCONCLUSIVE:
         parts.append(power(growth, "growth"))
-    return ledger.row(
-        "C2a",
-        verdict,
-        ". ".join(parts),
-        value=one["value"],
-        low=one["low"],
-        high=one["high"],
-        **subject._asdict(),
-    )
+    return row("C2a", subject, verdict, parts, one)
 
 
 def _diminishes(estimates: pd.DataFrame, subject: Subject) -> dict[str, Any]:
     t_max = largest_budget(estimates, subject)
-    gaps = _at_k(estimates, subject, "pass_at_k")
+    gaps = at_k(estimates, subject, "pass_at_k")
     tight, last = _tight(gaps, t_max), gaps.loc[gaps["t"] == t_max]
     if not (judgeable(tight, *BAND) and judgeable(last, *BAND)):
-        return _not_run("C2b", subject, "difference at tight budgets")
+        return _missing("C2b", subject, "difference at tight budgets")
     crosses, crossing = _crosses(estimates, subject, gaps)
     leads = above(tight["band_t_low"])
     advantage = above(last.iloc[0]["band_t_low"])
@@ -128,21 +111,13 @@ def _diminishes(estimates: pd.DataFrame, subject: Subject) -> dict[str, Any]:
     if not advantage:
         ours = span(*last.iloc[0][["value", *BAND]])
         parts.append(f"D at T_max is {ours}: no advantage was shown that could diminish")
-    return ledger.row(
-        "C2b",
-        verdict,
-        ". ".join(parts),
-        value=highest["value"],
-        low=highest["band_t_low"],
-        high=highest["band_t_high"],
-        **subject._asdict(),
-    )
+    return row("C2b", subject, verdict, parts, highest, *BAND)
 
 
 def _crosses(estimates: pd.DataFrame, subject: Subject, gaps: pd.DataFrame) -> tuple[bool, str]:
     """Say whether the curves cross for sure: likely by the draws, and behind by the band."""
-    share = _at_k(estimates, subject, "crossover_reversal")
-    turn = _at_k(estimates, subject, "crossover")
+    share = at_k(estimates, subject, "crossover_reversal")
+    turn = at_k(estimates, subject, "crossover")
     if share.empty:
         return False, "crossover not estimated"
     probability = float(share["value"].iloc[0])
@@ -158,20 +133,12 @@ def _crosses(estimates: pd.DataFrame, subject: Subject, gaps: pd.DataFrame) -> t
 
 def _headroom(estimates: pd.DataFrame, subject: Subject) -> dict[str, Any]:
     t_max = largest_budget(estimates, subject)
-    tight = _tight(_at_k(estimates, subject, "headroom", None), t_max)
+    tight = _tight(at_k(estimates, subject, "headroom", None), t_max)
     if not judgeable(tight):
-        return _not_run("C2c", subject, "structural bound")
+        return _missing("C2c", subject, "structural bound")
     verdict = sided(tight, HEADROOM)
     least = tight.iloc[int(tight["low"].to_numpy().argmin())]
     parts = [f"T_max={t_max}. Bound minus {subject.policy} at {listed(tight, 't')}"]
     if verdict == ledger.INCONCLUSIVE:
         parts.append(power(tight, "headroom", threshold=HEADROOM))
-    return ledger.row(
-        "C2c",
-        verdict,
-        ". ".join(parts),
-        value=least["value"],
-        low=least["low"],
-        high=least["high"],
-        **subject._asdict(),
-    )
+    return row("C2c", subject, verdict, parts, least)

@@ -12,29 +12,31 @@ from typing import Any
 
 import pandas as pd
 
-from turnscope import budgets
 from turnscope.claims import _ledger as ledger
 from turnscope.claims._evidence import (
+    K,
     Subject,
     above,
     agreement,
+    at_k,
+    at_quarters,
     below,
     by_holm,
     each_seed,
     judgeable,
+    judged,
     largest_budget,
     listed,
-    not_blind,
+    not_run,
     power,
     reference,
+    row,
     seeds,
-    select,
     span,
-    subjects,
+    whole,
 )
 from turnscope.types import Arm
 
-K = 8
 ENV = "frozen_lake"
 ALGORITHMS = ("oracle_process", "gigpo")
 
@@ -49,31 +51,23 @@ def judge(estimates: pd.DataFrame, arms: Mapping[str, Arm]) -> list[dict[str, An
     Returns:
         Records of table `claims`.
     """
-    blind, told = (
-        [one for one in found if one.env == ENV and arms[one.policy].algorithm in ALGORITHMS]
-        for found in (subjects(estimates, arms), subjects(estimates, arms, told=True))
+    return judged(
+        estimates,
+        arms,
+        {"C6a": _every_budget},
+        lambda one: one.env == ENV and arms[one.policy].algorithm in ALGORITHMS,
     )
-    return [_every_budget(estimates, one) for one in blind] + not_blind(("C6a",), told)
-
-
-def _gaps(estimates: pd.DataFrame, subject: Subject, metric: str = "pass_at_k") -> pd.DataFrame:
-    """Select the differences to base at k = 8 and the quarters of T_max."""
-    quarters = budgets.grid(budgets.QUARTERS, largest_budget(estimates, subject))
-    rows = select(estimates, subject, metric)
-    return rows.loc[(rows["k"] == K) & rows["t"].isin(quarters)]
 
 
 def _every_budget(estimates: pd.DataFrame, subject: Subject) -> dict[str, Any]:
     t_max = largest_budget(estimates, subject)
-    quarters = set(budgets.grid(budgets.QUARTERS, t_max))
-    gaps, adjusted = (_gaps(estimates, subject, f"pass_at_k{end}") for end in ("", "_holm"))
-    whole = set(gaps["t"]) == quarters == set(adjusted["t"])
-    rival = reference(estimates, subject.env, subject.model)
-    areas = select(estimates, subject, "between_arms_auc", rival)
-    areas = areas.loc[areas["k"] == K]
-    if not (whole and judgeable(gaps) and judgeable(areas)):
+    gaps = at_quarters(estimates, subject, "pass_at_k")
+    adjusted = at_quarters(estimates, subject, "pass_at_k_holm")
+    rival = reference(estimates, subject)
+    areas = at_k(estimates, subject, "between_arms_auc", rival)
+    if not (whole(t_max, gaps, adjusted) and judgeable(gaps) and judgeable(areas)):
         detail = f"at k={K}, no test against base at some quarter of T_max, or no AUC of {rival}"
-        return ledger.row("C6a", ledger.NOT_RUN, detail, **subject._asdict())
+        return not_run("C6a", subject, detail)
     side, p_values = by_holm(gaps, adjusted)
     area = areas.iloc[0]
     ahead, robust = (side > 0).all(), above(area["low"])
@@ -93,20 +87,12 @@ def _every_budget(estimates: pd.DataFrame, subject: Subject) -> dict[str, Any]:
         parts.append(power(gaps, "D"))
     if verdict == ledger.INCONCLUSIVE and not robust:
         parts.append(power(areas, "difference in AUC"))
-    return ledger.row(
-        "C6a",
-        verdict,
-        ". ".join(parts),
-        value=least["value"],
-        low=least["low"],
-        high=least["high"],
-        **subject._asdict(),
-    )
+    return row("C6a", subject, verdict, parts, least)
 
 
 def _by_seed(estimates: pd.DataFrame, subject: Subject) -> str:
     """List the training seeds, of which the tests and intervals over tasks know nothing."""
-    single = [_gaps(estimates, one) for one in each_seed(estimates, subject)]
+    single = [at_quarters(estimates, one, "pass_at_k") for one in each_seed(estimates, subject)]
     values = pd.concat(single) if single else pd.DataFrame(columns=["t", "value"])
     if values.empty:
         return "By training seed: not estimated"

@@ -21,8 +21,10 @@ from turnscope.claims._evidence import (
     below,
     each_seed,
     judgeable,
+    not_run,
     power,
     reference,
+    row,
     select,
     span,
 )
@@ -54,7 +56,7 @@ def judge(estimates: pd.DataFrame, arms: Mapping[str, Arm]) -> list[dict[str, An
     return [
         _success_without_skill(estimates, one, arms[one.policy])
         for one in found
-        if one.policy == reference(estimates, one.env, one.model)
+        if one.policy == reference(estimates, one)
     ]
 
 
@@ -67,7 +69,7 @@ def _success_without_skill(estimates: pd.DataFrame, subject: Subject, arm: Arm) 
     multi, single, probe = (_last(estimates, subject, name) for name in (MULTI, SINGLE, PROBE))
     if not all(judgeable(rows) for rows in (multi, single, probe)):
         detail = "no step quality in this environment, no probe states, or one without interval"
-        return ledger.row("C5", ledger.NOT_RUN, detail, **subject._asdict())
+        return not_run("C5", subject, detail)
     rises, falls = above(multi["low"]).all(), below(single["high"]).all()
     if below(multi["high"]).all() or above(probe["low"]).all():
         verdict = ledger.CONTRADICTED
@@ -90,16 +92,8 @@ def _success_without_skill(estimates: pd.DataFrame, subject: Subject, arm: Arm) 
         parts.append(power(single, "fall of on-policy R_single"))
     composition = _last(estimates, subject, PARTS["composition"])
     one = single.iloc[0]
-    return ledger.row(
-        "C5",
-        verdict,
-        ". ".join(filter(None, parts)),
-        value=one["value"],
-        low=one["low"],
-        high=one["high"],
-        null_value=None if composition.empty else composition["value"].iloc[0],
-        **subject._asdict(),
-    )
+    null = None if composition.empty else composition["value"].iloc[0]
+    return row("C5", subject, verdict, filter(None, parts), one, null_value=null)
 
 
 def _said(rows: pd.DataFrame) -> str:

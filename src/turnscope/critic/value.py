@@ -98,11 +98,9 @@ class Value:
 
     def _values(self, tokens: Tokens, steps: Steps) -> Any:
         """Predict the value of each step, shape (M,)."""
-        value_BC = torch.zeros(
-            (len(tokens.ids_BL), tokens.keep), device=tokens.ids_BL.device, dtype=torch.float32
-        )
+        value_BC = torch.zeros((len(tokens.ids_BL), tokens.keep), device=tokens.ids_BL.device)
         for part in padding.parts(tokens.mask_BL, self.micro):
-            value_BC = value_BC.index_put((part.rows,), self._part(tokens, part), accumulate=False)
+            value_BC[part.rows] = self._part(tokens, part)
         return value_BC[steps.row_M, steps.column_M]
 
     def _part(self, tokens: Tokens, part: padding.Part) -> Any:
@@ -178,18 +176,12 @@ def lay(episodes: Sequence[Episode], rewards: Sequence[list[float] | None], leve
         rewards: Payment of each turn; None where the environment failed.
         level: `token` pays a turn at its last token; `turn` makes a turn one step.
     """
-    rows, columns, payments, sizes = [], [], [], []
-    for row, (episode, paid) in enumerate(zip(episodes, rewards, strict=True)):
-        column = 0
-        for number, turn in enumerate(episode.turns if paid is not None else []):
-            column += len(turn.context_ids) if number else 0
-            rows.append(row)
-            columns.append(column)
-            sizes.append(len(turn.action_ids))
-            column += len(turn.action_ids)
-        payments += paid or []
-    row_N, column_N, tokens_N = (np.array(each, dtype=np.int64) for each in (rows, columns, sizes))
-    reward_N = np.array(payments, dtype=np.float64)
+    pairs = zip(episodes, rewards, strict=True)
+    scored = [(row, one, paid) for row, (one, paid) in enumerate(pairs) if paid is not None]
+    spans = [(row, *span) for row, one, _ in scored for span in one.spans()]
+    row_N, column_N, stop_N = np.array(spans, dtype=np.int64).reshape(-1, 3).T
+    tokens_N = stop_N - column_N
+    reward_N = np.array([payment for _, _, paid in scored for payment in paid], dtype=np.float64)
     if level == "turn":
         return Steps(row_N, column_N, reward_N, tokens_N)
     return Steps(

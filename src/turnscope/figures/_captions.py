@@ -28,7 +28,7 @@ def sizes(frame: pd.DataFrame) -> dict[str, str]:
     Returns:
         `tasks`, `samples` and `seeds`, each with its noun, and `k`.
     """
-    seeds = frame.loc[~_style.is_seed(frame) & (frame["seeds"] > 0), "seeds"]
+    seeds = frame.loc[~arms.is_seed(frame["policy"]) & (frame["seeds"] > 0), "seeds"]
     return {
         "tasks": counted(frame["tasks"], "test task"),
         "samples": counted(frame.loc[frame["samples"] > 0, "samples"], "episode"),

@@ -8,28 +8,13 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 from matplotlib.ticker import MaxNLocator
 
-from turnscope.figures import _style
+from turnscope.arms import is_seed
+from turnscope.figures import _rows, _style
 from turnscope.types import Arm
 
 Looks = dict[str, _style.Look]
-DRAWN = [
-    "metric",
-    "env",
-    "model",
-    "policy",
-    *_style.PLACED,
-    "against",
-    "k",
-    "t",
-    "value",
-    "low",
-    "high",
-    "band_low",
-    "band_high",
-    "tasks",
-    "samples",
-    "seeds",
-]
+SHOWN = ["against", "k", "t", "value", "low", "high", "band_low", "band_high"]
+COLUMNS = ["metric", *_rows.WHO, *SHOWN, *_rows.SIZES]
 
 
 def drawn(rows: pd.DataFrame, band: str, arms: Mapping[str, Arm]) -> pd.DataFrame:
@@ -41,13 +26,12 @@ def drawn(rows: pd.DataFrame, band: str, arms: Mapping[str, Arm]) -> pd.DataFram
         arms: The arms of the study by name, in order.
 
     Returns:
-        Columns `DRAWN`, without undefined values, sorted by what they are.
+        Columns `COLUMNS`, without undefined values, sorted by what they are.
     """
     rows = rows.loc[rows["value"].notna() | rows["metric"].str.startswith("crossover")]
     names = {f"{band}_low": "band_low", f"{band}_high": "band_high"}
-    rows = _style.placed(rows, arms)
-    keys = ["metric", "env", "model", "place", "policy", "against", "k", "t"]
-    return rows.rename(columns=names).loc[:, DRAWN].sort_values(keys, ignore_index=True)
+    keys = ["metric", *_rows.ORDER, "against", "k", "t"]
+    return _rows.table(rows.rename(columns=names), arms, COLUMNS, keys)
 
 
 def figure_of(
@@ -97,9 +81,9 @@ def figure_of(
 def entries(frame: pd.DataFrame, **line: object) -> list:
     """Return the legend of what `figure_of` draws."""
     looks = _style.looks(frame)
-    names = [n for n in ["base", *_style.arms_of(frame)] if n in set(frame["policy"])]
+    names = _style.policies_of(frame)
     handles = [_style.key(n, looks[n], marker=looks[n].marker, **line) for n in names]
-    seeds = frame.loc[_style.is_seed(frame), "policy"]
+    seeds = frame.loc[is_seed(frame["policy"]), "policy"]
     if len(seeds):
         look = looks[seeds.iloc[0]] if len(names) <= 2 else _style.Look(_style.BASE, "")
         handles.append(_style.key("single training seed", look, linewidth=0.6, alpha=0.7))
@@ -138,10 +122,10 @@ def differences(ax: Axes, rows: pd.DataFrame, x: str, low: str, looks: Looks) ->
 
 def _lines(ax: Axes, rows: pd.DataFrame, x: str, low: str, looks: Looks) -> None:
     high = low.replace("low", "high")
-    seeds = _style.is_seed(rows)
+    seeds = is_seed(rows["policy"])
     for policy, curve in rows.loc[seeds].groupby("policy"):
         ax.plot(curve[x], curve["value"], color=looks[str(policy)].colour, linewidth=0.6, alpha=0.6)
-    means = [n for n in ["base", *_style.arms_of(rows)] if n in set(rows["policy"])]
+    means = _style.policies_of(rows)
     every = max(1, rows.loc[:, x].nunique() // 5) if x == "t" else 1
     for i, policy in enumerate(means):
         curve, look = rows.loc[rows["policy"] == policy], looks[policy]

@@ -62,12 +62,13 @@ def differences(
         ax.axvline(0, color=_style.BASE, linewidth=0.9, zorder=1)
         for y, arm in enumerate(names):
             colour, marker = looks[arm]
-            _span(ax, found.get((GAP, arm)), y - 0.08, color=colour, linewidth=1.6)
-            _span(ax, found.get((SEEDS, arm)), y + 0.22, color=colour, linewidth=0.7)
             if row := found.get((GAP, arm)):
+                _style.interval(ax, row, y - 0.08, color=colour, linewidth=1.6)
                 sure = row["low"] > 0 or row["high"] < 0
                 face = {"markerfacecolor": colour if sure else "white", "markersize": 3.8}
                 ax.plot(row["value"], y - 0.08, marker, color=colour, zorder=3, **face)
+            if row := found.get((SEEDS, arm)):
+                _style.interval(ax, row, y + 0.22, color=colour, linewidth=0.7)
         ax.locator_params(axis="x", nbins=3)
         ax.xaxis.set_major_formatter(_style.signed)
 
@@ -112,8 +113,3 @@ def chosen(
 def compared(frame: pd.DataFrame) -> list[str]:
     """List the arms that are compared with the reference, in the order of the study."""
     return _style.arms_of(frame.loc[frame["metric"] == GAP])
-
-
-def _span(ax: Axes, row: dict | None, y: float, **line: object) -> None:
-    if row is not None and not pd.isna([row["low"], row["high"]]).any():
-        ax.plot([row["low"], row["high"]], [y, y], solid_capstyle="butt", **line)  # type: ignore[arg-type]

@@ -4,8 +4,7 @@ A colour and a marker mean the same policy in every figure: grey-black is the ba
 is what no policy can pass. Every arm has its own pair; the first hues are colour-blind safe alone.
 """
 
-import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import wraps
 from pathlib import Path
@@ -17,14 +16,11 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
-from turnscope.arms import trained
+from turnscope.arms import arm_of
 from turnscope.tables import replacing
-from turnscope.types import Arm
 
 SINGLE, DOUBLE = 3.3, 6.9
 """Widths of one and of two columns of a journal page, inches."""
-PLACED = ["place", "algorithm", "trained"]
-"""Columns that say which arm a row is of."""
 BASE, BOUND, FAINT = "#3a3a3a", "#9c9c9c", "#dcdcdc"
 HUES = {
     "grpo": "#0173b2",
@@ -106,8 +102,6 @@ NO_DATES = {
     "svg": {"Date": None, "Creator": None},
     "png": {"Software": None},
 }
-
-
 T_MAX = r"T$_{\mathrm{max}}$"
 
 
@@ -139,39 +133,6 @@ def styled(plot: Callable[[pd.DataFrame], Figure]) -> Callable[[pd.DataFrame], F
     return wrapped
 
 
-def is_seed(frame: pd.DataFrame) -> pd.Series:
-    """Say which rows are of a single training seed, such as `grpo-s0`."""
-    return frame.loc[:, "policy"].str.contains(r"-s\d+$", regex=True)
-
-
-def arm_of(policy: str) -> str:
-    """Return the arm of a training seed; another name stays as it is."""
-    return re.sub(r"-s\d+$", "", policy)
-
-
-def placed(rows: pd.DataFrame, arms: Mapping[str, Arm]) -> pd.DataFrame:
-    """Add columns `PLACED`, by which arms are ordered and told apart in every figure.
-
-    Args:
-        rows: Rows with a column `policy`.
-        arms: The arms of the study by name, in the order of its config.
-
-    Returns:
-        The rows with `place`: 0 for `base` and `bound`, from 1 for the arms and their seeds; an
-        arm that is not of the study comes after those that are. `algorithm` is that of the arm,
-        and `trained` is `told` or `blind`; both are null for what was not trained.
-    """
-    found = rows["policy"].map(arm_of)
-    others = sorted(set(found) - {*arms, "base", "bound"})
-    places = {arm: place for place, arm in enumerate([*arms, *others], 1)}
-    algorithms = {arm.name: arm.algorithm for arm in arms.values()}
-    return rows.assign(
-        place=found.map(places).fillna(0).astype(int),
-        algorithm=found.map(algorithms).astype(object),
-        trained=trained(found, arms),
-    )
-
-
 def told_of(frame: pd.DataFrame) -> list[str]:
     """List the arms of a frame that are trained seeing the turns left."""
     return arms_of(frame.loc[frame["trained"] == "told"])
@@ -201,6 +162,11 @@ def arms_of(frame: pd.DataFrame) -> list[str]:
     """List the arms of a frame in the order of the study."""
     pairs = frame.loc[frame["place"] > 0, ["place", "policy"]].sort_values("place")
     return list(dict.fromkeys(pairs["policy"].map(arm_of)))
+
+
+def policies_of(frame: pd.DataFrame) -> list[str]:
+    """List base and the arms that have rows of their own, in the order of the study."""
+    return [name for name in ["base", *arms_of(frame)] if name in set(frame["policy"])]
 
 
 def legible(frame: pd.DataFrame) -> pd.DataFrame:
@@ -240,6 +206,13 @@ def name_block(ax: Axes, panel: tuple[str, str]) -> None:
     place = {"xycoords": "axes fraction", "xytext": (0, 17), "textcoords": "offset points"}
     name = f"{panel[0].replace('_', ' ')} · {panel[1]}"
     ax.annotate(name, (0, 1), fontsize=8, fontweight="bold", **place)  # type: ignore[arg-type]
+
+
+def interval(ax: Axes, row: Mapping[Hashable, Any], y: float, **line: object) -> None:
+    """Draw the interval of an estimate along the horizontal axis, if it has one."""
+    ends = [row["low"], row["high"]]
+    if not pd.isna(ends).any():
+        ax.plot(ends, [y, y], solid_capstyle="butt", **line)  # type: ignore[arg-type]
 
 
 def key(label: str, look: Look, **line: object) -> Line2D:

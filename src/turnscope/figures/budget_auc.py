@@ -7,7 +7,8 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from turnscope.figures import _captions, _style
+from turnscope.arms import arm_of, is_seed
+from turnscope.figures import _captions, _rows, _style
 from turnscope.types import Arm
 
 SOURCES = ("budget_auc",)
@@ -23,8 +24,7 @@ CAPTION = (
 BOUND = "; grey line, the best possible policy; regret is the distance from the filled mark to it"
 Looks = dict[str, _style.Look]
 METRICS = ("budget_auc", "budget_auc_hat", "budget_regret")
-DRAWN = ["metric", "env", "model", "policy", *_style.PLACED, "against", "k", "value", "low", "high"]
-SIZES = ["tasks", "samples", "seeds"]
+COLUMNS = ["metric", *_rows.WHO, "against", "k", "value", "low", "high", *_rows.SIZES]
 
 
 def data(
@@ -50,7 +50,7 @@ def data(
     if "budget_auc" not in set(rows["metric"]):
         raise ValueError(f"budget_auc: no estimate with k={k} to draw")
     keys = ["metric", "env", "model", "against", "place", "policy"]
-    return _style.placed(rows, arms)[DRAWN + SIZES].sort_values(keys, ignore_index=True)
+    return _rows.table(rows, arms, COLUMNS, keys)
 
 
 def caption(frame: pd.DataFrame) -> str:
@@ -71,7 +71,7 @@ def plot(frame: pd.DataFrame) -> Figure:
         A figure; saving it is the caller's business.
     """
     pairs, looks = _style.panels(frame), _style.looks(frame)
-    policies = [p for p in ["base", *_style.arms_of(frame)] if p in set(frame["policy"])]
+    policies = _style.policies_of(frame)
     height = 0.45 + len(pairs) * (0.62 + 0.2 * len(policies))
     figure = Figure(figsize=(_style.DOUBLE, height), layout="constrained")
     axes = figure.subplots(len(pairs), 2, squeeze=False, sharey=True, sharex="col")
@@ -136,13 +136,13 @@ def _marks(
     for y, policy in enumerate(policies):
         look = looks[policy]
         mean = rows.loc[rows["policy"] == policy]
-        seeds = rows.loc[(rows["policy"].map(_style.arm_of) == policy) & (rows["policy"] != policy)]
+        seeds = rows.loc[(rows["policy"].map(arm_of) == policy) & (rows["policy"] != policy)]
         dots = {"markersize": 2, "markeredgewidth": 0, "alpha": 0.55, "zorder": 2}
         if not hollow:
             below = [y + 0.26] * len(seeds)
             ax.plot(seeds["value"], below, "o", color=look.colour, **dots)
-        for low, high in mean[["low", "high"]].dropna().itertuples(index=False):
-            ax.plot([low, high], [y, y], color=look.colour, linewidth=1.3, solid_capstyle="butt")
+        for row in mean.to_dict("records"):
+            _style.interval(ax, row, y, color=look.colour, linewidth=1.3)
         face = {"markerfacecolor": "white" if hollow else look.colour, "markeredgewidth": 1.0}
         ax.plot(
             mean["value"],
@@ -166,7 +166,7 @@ def _entries(frame: pd.DataFrame, k: int) -> list:
         entries.append(_style.key(f"all {k} succeed", look, **hollow, **dot))
     if "bound" in set(frame["policy"]):
         entries.append(_style.key("bound", _style.Look(_style.BOUND, ""), linewidth=1.4))
-    if _style.is_seed(frame).any():
+    if is_seed(frame["policy"]).any():
         small = {"markersize": 2, "markeredgewidth": 0, "alpha": 0.55}
         entries.append(_style.key("single training seed", look, **small, **dot))
     return entries

@@ -9,7 +9,8 @@ from matplotlib.figure import Figure
 from matplotlib.gridspec import GridSpec
 from matplotlib.ticker import MaxNLocator
 
-from turnscope.figures import _captions, _style
+from turnscope.arms import arm_of, is_seed
+from turnscope.figures import _captions, _rows, _style
 from turnscope.types import Arm
 
 SOURCES = ("awareness", "pass_at_kt", "schooling")
@@ -48,8 +49,7 @@ DRAWING = ("budget_mix",)
 """Algorithms that draw a budget for each task; others that vary it do so by the step."""
 ONE = 1
 """Episodes per task, the K at which success is shown."""
-COLUMNS = ["metric", "env", "model", "policy", *_style.PLACED, "t", "value", "low", "high"]
-SIZES = ["tasks", "samples", "seeds"]
+COLUMNS = ["metric", *_rows.WHO, "t", "value", "low", "high", *_rows.SIZES]
 
 
 def data(
@@ -71,15 +71,13 @@ def data(
         ValueError: There is nothing to draw.
     """
     told = estimates["metric"].isin(METRICS) | estimates["metric"].str.startswith(SOLVED)
-    rows = estimates.loc[told & ~_style.is_seed(estimates)]
+    rows = estimates.loc[told & ~is_seed(estimates["policy"])]
     rows = rows.loc[(rows["k"].isna() | (rows["k"] == ONE)) & rows["value"].notna()]
     parts = [rows, _blind(estimates, rows), _spent(estimates)]
     parts = [part for part in parts if len(part)]
     if not parts:
         raise ValueError("budget_calibration: no told episodes and no groups of training to draw")
-    every = _style.placed(pd.concat(parts), arms)[COLUMNS + SIZES]
-    keys = ["metric", "env", "model", "place", "policy", "t"]
-    return every.sort_values(keys, ignore_index=True)
+    return _rows.table(pd.concat(parts), arms, COLUMNS, ["metric", *_rows.ORDER, "t"])
 
 
 def _blind(estimates: pd.DataFrame, told: pd.DataFrame) -> pd.DataFrame:
@@ -94,7 +92,7 @@ def _spent(estimates: pd.DataFrame) -> pd.DataFrame:
     rows = estimates.loc[estimates["metric"].isin(SPENT) & estimates["value"].notna()]
     shares = rows["metric"] == "budget_share"
     several = rows.groupby(["env", "model", "policy"])["t"].transform("nunique") > 1
-    return rows.loc[~shares | (several & ~_style.is_seed(rows))]
+    return rows.loc[~shares | (several & ~is_seed(rows["policy"]))]
 
 
 def _budgets(frame: pd.DataFrame, drawn: bool) -> pd.DataFrame:
@@ -196,7 +194,7 @@ def _by_turn(axes: Sequence[Axes], part: pd.DataFrame) -> None:
     looks, found = _style.looks(part), _solved(part)
     highest = max((float(rows["value"].max()) for rows in found.values()), default=1.0)
     for ax, (budget, rows) in zip(axes, found.items(), strict=True):
-        for policy in _tellable(rows):
+        for policy in _style.policies_of(rows):
             curve, (colour, marker) = rows.loc[rows["policy"] == policy], looks[policy]
             few = {"marker": marker, "markevery": max(1, len(curve) // 4)}
             ax.plot(curve["t"], curve["value"], color=colour, **few)
@@ -211,7 +209,7 @@ def _by_turn(axes: Sequence[Axes], part: pd.DataFrame) -> None:
 
 def _curves(ax: Axes, part: pd.DataFrame, metric: str, line: str) -> None:
     looks, rows = _style.looks(part), part.loc[part["metric"] == metric]
-    for policy in _tellable(rows):
+    for policy in _style.policies_of(rows):
         curve, (colour, marker) = rows.loc[rows["policy"] == policy], looks[policy]
         face = {"markerfacecolor": colour if line == "-" else "white", "zorder": 3}
         ax.plot(curve["t"], curve["value"], line, marker=marker, color=colour, **face)
@@ -219,7 +217,7 @@ def _curves(ax: Axes, part: pd.DataFrame, metric: str, line: str) -> None:
 
 def _gains(ax: Axes, part: pd.DataFrame) -> None:
     looks, rows = _style.looks(part), part.loc[part["metric"] == "awareness"]
-    policies = _tellable(rows)
+    policies = _style.policies_of(rows)
     apart = 0.02 * float(rows["t"].max()) if len(rows) else 0.0
     for place, policy in enumerate(policies):
         curve, (colour, marker) = rows.loc[rows["policy"] == policy], looks[policy]
@@ -230,16 +228,12 @@ def _gains(ax: Axes, part: pd.DataFrame) -> None:
         ax.plot(t_T, curve["value"], marker, color=colour, zorder=3)
 
 
-def _tellable(rows: pd.DataFrame) -> list[str]:
-    return [name for name in ["base", *_style.arms_of(rows)] if name in set(rows["policy"])]
-
-
 def _wasted(ax: Axes, part: pd.DataFrame, arms: list[str]) -> None:
     rows, looks = part.loc[part["metric"] == "waste"], _style.looks(part)
     for y, arm in enumerate(arms):
         mean = rows.loc[rows["policy"] == arm, "value"]
         ax.barh([y] * len(mean), mean, height=0.62, color=looks[arm].colour, alpha=0.75)
-        seeds = rows.loc[_style.is_seed(rows) & (rows["policy"].map(_style.arm_of) == arm), "value"]
+        seeds = rows.loc[is_seed(rows["policy"]) & (rows["policy"].map(arm_of) == arm), "value"]
         ax.plot(seeds, [y] * len(seeds), "o", color=_style.BASE, markersize=1.8)
     ax.set_title("groups without variance")
     ax.set_xlabel("share of groups in training")
@@ -269,7 +263,8 @@ def _entries(frame: pd.DataFrame) -> list:
     looks = _style.looks(frame)
     curves = frame.loc[frame["metric"].isin([*METRICS, "budget_share"])]
     entries = [
-        _style.key(name, looks[name], marker=looks[name].marker) for name in _tellable(curves)
+        _style.key(name, looks[name], marker=looks[name].marker)
+        for name in _style.policies_of(curves)
     ]
     neutral = _style.Look(_style.BASE, "")
     if "told" in set(frame["metric"]):

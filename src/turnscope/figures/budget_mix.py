@@ -7,6 +7,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from turnscope import budgets, intervals
+from turnscope.arms import is_seed
 from turnscope.figures import _captions, _curves, _quarters, _style
 from turnscope.types import Arm
 
@@ -44,13 +45,13 @@ def data(
         arms: The arms of the study by name, in order.
 
     Returns:
-        One row for each mark, columns `_curves.DRAWN`.
+        One row for each mark, columns `_curves.COLUMNS`.
 
     Raises:
         ValueError: There is no estimate with this k.
     """
     rows = estimates.loc[estimates["metric"].isin(METRICS) & (estimates["k"] == k)]
-    rows = rows.loc[~_style.is_seed(rows) & (rows["against"] != "base")]
+    rows = rows.loc[~is_seed(rows["policy"]) & (rows["against"] != "base")]
     rows = rows.loc[rows["policy"].isin(["base", *_quarters.chosen(rows, ALGORITHMS, arms)])]
     if "pass_at_k" not in set(rows["metric"]):
         raise ValueError(f"budget_mix: no estimate of Pass@(k,T) with k={k} to draw")

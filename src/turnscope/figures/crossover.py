@@ -6,7 +6,8 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from turnscope.figures import _captions, _style
+from turnscope.arms import is_seed
+from turnscope.figures import _captions, _rows, _style
 from turnscope.types import Arm
 
 SOURCES = ("pass_at_kt", "crossover")
@@ -19,21 +20,9 @@ CAPTION = (
     "printed above its bar. Triangle and line: the estimate and its 95% interval. Arms averaged "
     "over {seeds}; {tasks}, {samples} of each task.{left_out}{blind}"
 )
-DRAWN = [
-    "metric",
-    "env",
-    "model",
-    "policy",
-    *_style.PLACED,
-    "against",
-    "k",
-    "t",
-    "value",
-    "low",
-    "high",
-]
+SHOWN = ["against", "k", "t", "value", "low", "high", "t_max"]
+COLUMNS = ["metric", *_rows.WHO, *SHOWN, *_rows.SIZES]
 TRIANGLE = {"marker": "v", "markersize": 4.5, "markeredgewidth": 0}
-SIZES = ["t_max", "tasks", "samples", "seeds"]
 
 
 def data(
@@ -55,7 +44,7 @@ def data(
         ValueError: There is no crossover with this k.
     """
     rows = estimates.loc[estimates["metric"].isin(["crossover", "crossover_share"])]
-    rows = rows.loc[(rows["k"] == k) & ~_style.is_seed(rows)]
+    rows = rows.loc[(rows["k"] == k) & ~is_seed(rows["policy"])]
     shares = rows.loc[(rows["metric"] == "crossover_share") & rows["value"].notna()]
     # a null T* means that there is none, but only where its distribution is defined
     rows = rows.merge(shares.loc[:, ["env", "model", "policy"]].drop_duplicates())
@@ -64,8 +53,7 @@ def data(
     curves = estimates.loc[estimates["metric"] == "pass_at_k"]
     t_max = curves.groupby(["env", "model"], as_index=False).agg(t_max=("t", "max"))
     rows = rows.merge(t_max, on=["env", "model"], how="left", validate="many_to_one")
-    keys = ["metric", "env", "model", "place", "policy", "t"]
-    return _style.placed(rows, arms)[DRAWN + SIZES].sort_values(keys, ignore_index=True)
+    return _rows.table(rows, arms, COLUMNS, ["metric", *_rows.ORDER, "t"])
 
 
 def caption(frame: pd.DataFrame) -> str:

@@ -33,7 +33,7 @@ def data(
         arms: The arms of the study by name, in order.
 
     Returns:
-        One row for each point, columns `_curves.DRAWN`.
+        One row for each point, columns `_curves.COLUMNS`.
 
     Raises:
         ValueError: There is no estimate of Pass@(k,T).

@@ -10,6 +10,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 from matplotlib.transforms import offset_copy
 
+from turnscope.arms import is_seed
 from turnscope.figures import _captions, _curves, _style
 from turnscope.types import Arm
 
@@ -44,14 +45,14 @@ def data(
         arms: The arms of the study by name, in order.
 
     Returns:
-        One row for each point, columns `_curves.DRAWN`; T* is a row of metric `crossover`.
+        One row for each point, columns `_curves.COLUMNS`; T* is a row of metric `crossover`.
 
     Raises:
         ValueError: There is no estimate with this k.
     """
     metrics = ["pass_at_k", "bound", "crossover"]
     rows = estimates.loc[estimates["metric"].isin(metrics) & (estimates["k"] == k)]
-    rows = rows.loc[(rows["metric"] != "crossover") | ~_style.is_seed(rows)]
+    rows = rows.loc[(rows["metric"] != "crossover") | ~is_seed(rows["policy"])]
     rows = _curves.drawn(rows, "band_t", arms)
     if "pass_at_k" not in set(rows["metric"]):
         raise ValueError(f"pass_at_t: no estimate of Pass@(k,T) with k={k} to draw")

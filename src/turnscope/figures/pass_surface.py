@@ -13,7 +13,8 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Patch, Rectangle
 from matplotlib.ticker import MaxNLocator
 
-from turnscope.figures import _captions, _style
+from turnscope.arms import is_seed
+from turnscope.figures import _captions, _rows, _style
 from turnscope.types import Arm
 
 SOURCES = ("pass_at_kt",)
@@ -32,21 +33,8 @@ COVERED: dict[str, Any] = {
     "hatch": "/////",
     "linewidth": 0,
 }
-DRAWN = [
-    "env",
-    "model",
-    "policy",
-    *_style.PLACED,
-    "against",
-    "k",
-    "t",
-    "value",
-    "band_t_low",
-    "band_t_high",
-    "tasks",
-    "samples",
-    "seeds",
-]
+SHOWN = ["against", "k", "t", "value", "band_t_low", "band_t_high"]
+COLUMNS = [*_rows.WHO, *SHOWN, *_rows.SIZES]
 
 
 def data(
@@ -61,17 +49,16 @@ def data(
         arms: The arms of the study by name, in order.
 
     Returns:
-        One row for each cell, columns `DRAWN`.
+        One row for each cell, columns `COLUMNS`.
 
     Raises:
         ValueError: There is no difference to draw.
     """
     rows = estimates.loc[(estimates["metric"] == "pass_at_k") & (estimates["against"] == "base")]
-    rows = rows.loc[~_style.is_seed(rows) & rows["value"].notna()]
+    rows = rows.loc[~is_seed(rows["policy"]) & rows["value"].notna()]
     if rows.empty:
         raise ValueError("pass_surface: no difference between an arm and base to draw")
-    rows = _style.placed(rows, arms)[DRAWN]
-    return rows.sort_values(["env", "model", "place", "policy", "k", "t"], ignore_index=True)
+    return _rows.table(rows, arms, COLUMNS, [*_rows.ORDER, "k", "t"])
 
 
 def caption(frame: pd.DataFrame) -> str:

@@ -42,7 +42,7 @@ def data(
         arms: The arms of the study by name, in order.
 
     Returns:
-        One row for each point, columns `_curves.DRAWN`; rows of metric `between_arms` are
+        One row for each point, columns `_curves.COLUMNS`; rows of metric `between_arms` are
         differences, with intervals over tasks, `between_arms_seeds` those over training seeds.
 
     Raises:

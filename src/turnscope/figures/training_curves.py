@@ -9,7 +9,8 @@ from matplotlib.gridspec import GridSpec
 from matplotlib.patches import Patch
 from matplotlib.ticker import MaxNLocator
 
-from turnscope.figures import _captions, _style
+from turnscope.arms import is_seed
+from turnscope.figures import _captions, _rows, _style
 from turnscope.types import Arm
 
 SOURCES = ("step_reward",)
@@ -50,19 +51,7 @@ CHANGES = {
 }
 """Metrics of change, each with its words, marker, and whether that is filled."""
 PARTS = {"r_single_composition": "composition", "r_single_within": "within"}
-COLUMNS = [
-    "metric",
-    "env",
-    "model",
-    "policy",
-    *_style.PLACED,
-    "against",
-    "step",
-    "value",
-    "low",
-    "high",
-]
-SIZES = ["tasks", "samples", "seeds"]
+COLUMNS = ["metric", *_rows.WHO, "against", "step", "value", "low", "high", *_rows.SIZES]
 
 
 def data(
@@ -77,7 +66,7 @@ def data(
         arms: The arms of the study by name, in order.
 
     Returns:
-        One row for each point, columns `COLUMNS` and `SIZES`.
+        One row for each point, columns `COLUMNS`.
 
     Raises:
         ValueError: There is no reward along training.
@@ -87,11 +76,10 @@ def data(
     if levels.empty:
         raise ValueError(f"training_curves: no estimate of {', '.join(LEVELS)} to draw")
     changes = estimates.loc[estimates["metric"].isin([*CHANGES, *PARTS])]
-    changes = changes.loc[changes["value"].notna() & ~_style.is_seed(changes)]
+    changes = changes.loc[changes["value"].notna() & ~is_seed(changes["policy"])]
     last = changes.groupby(["env", "model", "policy"])["t"].transform("max")
     rows = pd.concat([levels, changes.loc[changes["t"] == last]]).rename(columns={"t": "step"})
-    keys = ["metric", "env", "model", "place", "policy", "step"]
-    return _style.placed(rows, arms)[COLUMNS + SIZES].sort_values(keys, ignore_index=True)
+    return _rows.table(rows, arms, COLUMNS, ["metric", *_rows.ORDER, "step"])
 
 
 def caption(frame: pd.DataFrame) -> str:
@@ -152,7 +140,7 @@ def _curves(figure: Figure, grid: GridSpec, row: int, part: pd.DataFrame, looks:
     for column, name in enumerate(names):
         ax = figure.add_subplot(grid[row, 2 * column : 2 * column + 2]) if column else first
         rows = drawn.loc[drawn["metric"] == name]
-        for policy, curve in rows.loc[_style.is_seed(rows)].groupby("policy"):
+        for policy, curve in rows.loc[is_seed(rows["policy"])].groupby("policy"):
             style = {"color": looks[policy].colour, "linewidth": 0.5, "alpha": 0.45}
             ax.plot(curve["step"], curve["value"], **style)
         for arm in _style.arms_of(rows):
@@ -188,17 +176,17 @@ def _changes(
     arms = _style.arms_of(part)
     left = figure.add_subplot(grid[row, :3])
     right = figure.add_subplot(grid[row, 3:], sharey=left)
-    rows = part.loc[~_style.is_seed(part)]
+    rows = part.loc[~is_seed(part["policy"])]
     for lane, name in enumerate(PARTS):
         for y, record in _records(rows, name, arms):
             look, place = looks[record["policy"]], y - 0.17 + 0.34 * lane
             style = {"color": look.colour, "alpha": 1.0 if lane else 0.4}
             left.barh(place, record["value"], height=0.3, **style)
-            _interval(left, record, place, _style.BASE, linewidth=0.7)
+            _style.interval(left, record, place, color=_style.BASE, linewidth=0.7)
     for lane, (name, (_, marker, filled)) in enumerate(CHANGES.items()):
         for y, record in _records(rows, name, arms):
             look, place = looks[record["policy"]], y - 0.24 + 0.24 * lane
-            _interval(right, record, place, look.colour, linewidth=1.1)
+            _style.interval(right, record, place, color=look.colour, linewidth=1.1)
             face = {"markerfacecolor": look.colour if filled else "white", "markersize": 3.4}
             right.plot(record["value"], place, marker, color=look.colour, zorder=3, **face)
     for ax, title in ((left, "split of the change in R_single"), (right, "change since step 0")):
@@ -221,18 +209,12 @@ def _records(rows: pd.DataFrame, metric: str, arms: list[str]) -> list[tuple[int
     return [(y, found[arm]) for y, arm in enumerate(arms) if arm in found]
 
 
-def _interval(ax: Axes, record: dict, y: float, colour: str, linewidth: float) -> None:
-    ends = [record["low"], record["high"]]
-    if not pd.isna(ends).any():
-        ax.plot(ends, [y, y], color=colour, linewidth=linewidth, solid_capstyle="butt")
-
-
 def _entries(frame: pd.DataFrame) -> list:
     looks = _style.looks(frame)
     shown = _style.legible(frame)
     entries: list = [_style.key(a, looks[a], marker=looks[a].marker) for a in _style.arms_of(shown)]
     neutral = _style.Look(_style.BASE, "")
-    if _style.is_seed(shown).any():
+    if is_seed(shown["policy"]).any():
         entries.append(_style.key("single training seed", neutral, linewidth=0.6, alpha=0.7))
     if set(PARTS) & set(frame["metric"]):
         for alpha, words in zip((0.4, 1.0), PARTS.values(), strict=True):

@@ -7,7 +7,8 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
-from turnscope.figures import _captions, _style
+from turnscope.arms import arm_of, is_seed
+from turnscope.figures import _captions, _rows, _style
 from turnscope.types import Arm
 
 SOURCES = ("training",)
@@ -62,18 +63,17 @@ def data(
         raise ValueError(f"training_health: none of {', '.join(MEASURES)} was measured")
     alarms = training.loc[(training["name"] == ALARM) & (training["value"] == 1)]
     rows, alarms = rows.assign(seeds=1), alarms.assign(seeds=1)
-    groups = rows.assign(policy=rows["policy"].map(_style.arm_of)).groupby(
+    groups = rows.assign(policy=rows["policy"].map(arm_of)).groupby(
         ["env", "model", "policy", "name", "step"], as_index=False
     )
     means = groups.agg(value=("value", "mean"), seeds=("seeds", "sum"))
-    every = _style.placed(pd.concat([rows, alarms, means]), arms)
-    keys = ["env", "model", "place", "policy", "name", "step"]
-    return every[COLUMNS].sort_values(keys, ignore_index=True)
+    every = pd.concat([rows, alarms, means])
+    return _rows.table(every, arms, COLUMNS, [*_rows.ORDER, "name", "step"])
 
 
 def caption(frame: pd.DataFrame) -> str:
     """Describe the figure to a reader who sees nothing else of the study."""
-    means = frame.loc[~_style.is_seed(frame)]
+    means = frame.loc[~is_seed(frame["policy"])]
     alarmed = sorted(set(frame.loc[frame["name"] == ALARM, "policy"]))
     alarms = f" Crosses: first alarm of collapse, raised by {', '.join(alarmed)}."
     others = _style.arms_of(frame)[_style.LEGIBLE :]
@@ -133,7 +133,7 @@ def _folded(words: str) -> str:
 def _panel(ax: Axes, part: pd.DataFrame, name: str, alarms: bool) -> None:
     looks, rows = _style.looks(part), part.loc[part["name"] == name]
     shown = _style.legible(part)
-    arms, seeds = _style.arms_of(shown), _style.is_seed(rows)
+    arms, seeds = _style.arms_of(shown), is_seed(rows["policy"])
     for arm in _style.arms_of(part):
         curve = rows.loc[rows["policy"] == arm]
         style = {"color": looks[arm].colour, "zorder": 3}
@@ -141,7 +141,7 @@ def _panel(ax: Axes, part: pd.DataFrame, name: str, alarms: bool) -> None:
             style = {"color": _style.FAINT, "linewidth": 0.8, "zorder": 1}
         ax.plot(curve["step"], curve["value"], **style)
     for policy, curve in rows.loc[seeds].groupby("policy"):
-        if _style.arm_of(str(policy)) in arms:
+        if arm_of(str(policy)) in arms:
             style = {"color": looks[str(policy)].colour, "linewidth": 0.5, "alpha": 0.45}
             ax.plot(curve["step"], curve["value"], **style)
     if alarms:

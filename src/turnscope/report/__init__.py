@@ -14,6 +14,7 @@ from typing import Any
 
 import pandas as pd
 
+from turnscope.arms import is_seed
 from turnscope.report import _page, _sheets, _studies
 from turnscope.report._sheets import Sheet
 from turnscope.report._words import interval, short, span
@@ -82,7 +83,7 @@ def render(
     """
     if unknown := sorted(set(claims["verdict"]) - set(MARKS)):
         raise ValueError(f"verdict {unknown[0]!r}; known: {', '.join(MARKS)}")
-    trained = estimates.loc[~_studies.single(estimates["policy"]) & (estimates["seeds"] > 0)]
+    trained = estimates.loc[~is_seed(estimates["policy"]) & (estimates["seeds"] > 0)]
     rows = [_claim(record) for record in claims.to_dict("records")]
     return _page.fill(
         marks=MARKS,

@@ -5,7 +5,7 @@ from typing import Any
 
 import pandas as pd
 
-from turnscope.arms import played_blind
+from turnscope.arms import is_seed, played_blind, seeded
 from turnscope.report._words import interval, length, number, percent, span
 from turnscope.types import Arm
 
@@ -66,7 +66,7 @@ def _study(rows: pd.DataFrame, name: str, k: int, arms: Mapping[str, Arm]) -> di
         f"lead, k = {k}": ("pass_at_k", "base", k, t_max),
         f"over seeds, k = {k}": ("over_seeds", "base", k, t_max),
     }
-    policies = _ordered(set(levels.loc[~single(levels["policy"]), "policy"]), arms)
+    policies = _ordered(set(levels.loc[~is_seed(levels["policy"]), "policy"]), arms)
     cells = {
         policy: [
             _cell(table.get((metric, policy, *where)), sign=where[0] is not None)
@@ -138,15 +138,10 @@ def _ordered(policies: set[str], arms: Mapping[str, Arm]) -> list[str]:
     places = {name: place for place, name in enumerate(["base", *arms])}
 
     def key(policy: str) -> tuple[int, str, int]:
-        arm, _, seed = policy.partition("-s")
-        return places.get(arm, len(places)), arm, int(seed) if seed.isdecimal() else -1
+        arm, seed = seeded(policy) or (policy, -1)
+        return places.get(arm, len(places)), arm, seed
 
     return sorted(policies, key=key)
-
-
-def single(policies: pd.Series) -> pd.Series:
-    """Say which policies are of a single training seed."""
-    return policies.str.contains(r"-s\d+$", regex=True)
 
 
 def _key(value: Any) -> Any:

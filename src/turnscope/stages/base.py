@@ -14,8 +14,7 @@ from turnscope.stages import _job
 
 def run(spec: dict[str, Any], inputs: dict[str, Path], outputs: dict[str, Path]) -> None:
     """Write the folder of the policy."""
-    tasks = tables.to_tasks(tables.read(inputs["tasks"], "tasks"))
-    base.make(spec, [task for task in tasks if task.split == "train"], _job.folder(outputs))
+    base.make(spec, tables.tasks(inputs["tasks"], "train"), _job.folder(outputs))
 
 
 if __name__ == "__main__":

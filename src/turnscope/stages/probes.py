@@ -23,13 +23,11 @@ def run(spec: dict[str, Any], inputs: dict[str, Path], outputs: dict[str, Path])
 
 
 def _chosen(spec: dict[str, Any], inputs: dict[str, Path]) -> list[dict[str, Any]]:
-    tasks = tables.to_tasks(tables.read(inputs["tasks"], "tasks"))
-    test = [task for task in tasks if task.split == "test"]
     environment = registry.load("environments", spec["env"]).Environment
     backend = registry.load("policies", spec["backend"])
     return progress.choose(
         partial(environment, **spec["options"]),
-        sampling.subset(test, spec["progress"]["tasks"]),
+        sampling.subset(tables.tasks(inputs["tasks"], "test"), spec["progress"]["tasks"]),
         Budget(**spec["budget"]),
         backend.Policy(inputs["policy"].parent, temperature=1.0),
         spec["seed"],

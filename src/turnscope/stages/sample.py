@@ -16,12 +16,11 @@ from turnscope.types import Budget
 
 def run(spec: dict[str, Any], inputs: dict[str, Path], outputs: dict[str, Path]) -> None:
     """Write tables `episodes` and `turns`."""
-    tasks = tables.to_tasks(tables.read(inputs["tasks"], "tasks"))
     environment = registry.load("environments", spec["env"]).Environment
     backend = registry.load("policies", spec["backend"])
     plan = sampling.Plan(
         environment=partial(environment, **spec["options"]),
-        tasks=sampling.subset([task for task in tasks if task.split == "test"], spec["tasks"]),
+        tasks=sampling.subset(tables.tasks(inputs["tasks"], "test"), spec["tasks"]),
         budget=Budget(**spec["budget"]),
         episodes=spec["episodes"],
         batch=spec["batch"],

@@ -12,8 +12,6 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-import pandas as pd
-
 from turnscope import practice, progress, provenance, registry, sampling, tables, training
 from turnscope.stages import _job
 from turnscope.types import Budget, Task
@@ -72,13 +70,13 @@ def _exam(spec: dict[str, Any], tasks: list[Task], inputs: dict[str, Path]) -> p
     """Say what is measured on the way; nothing is probed if no action can be graded."""
     options = spec["progress"]
     graded = hasattr(registry.load("environments", spec["env"]), "step_quality")
-    states = tables.read(inputs["states"], "states") if graded else pd.DataFrame()
+    states: Any = tables.read(inputs["states"], "states").to_dict("records") if graded else []
     test = [task for task in tasks if task.split == "test"]
     return progress.Exam(
         tasks=sampling.subset(test, options["tasks"]),
         episodes=options["episodes"],
         actions=options["actions"],
-        states=states.to_dict("records"),  # type: ignore[arg-type]
+        states=states,
         seed=options["seed"],
     )
 

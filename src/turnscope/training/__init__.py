@@ -15,11 +15,11 @@ import torch
 from transformers import AutoModelForCausalLM, AutoTokenizer, PrinterCallback, TrainerState
 from trl.trainer.grpo_config import GRPOConfig
 
-from turnscope import checkpoints, draws, monitor
+from turnscope import checkpoints, draws
 from turnscope.practice import Recipe, Study, check
 from turnscope.progress import Exam
+from turnscope.training._history import OURS, sampled
 from turnscope.training._trainer import PROGRESS, Trainer
-from turnscope.training._watch import OURS, curves, sampled
 
 log = logging.getLogger(__name__)
 
@@ -107,20 +107,17 @@ def _done(checkpoint: Path, recipe: Recipe, tokens: int | None) -> bool:
 
 
 def _curves(history: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Lay out what was logged, and at which steps the alarm was on."""
+    """Lay out what was logged at each step."""
     rows = []
-    steps = [entry for entry in history if f"{OURS}success" in entry]
-    watched = curves(history)
-    for number, entry in enumerate(steps, start=1):
+    for entry in history:
         # sorted, for a resumed run has read its history from a file in another order
-        own = {key: key.removeprefix(OURS) for key in sorted(entry) if key.startswith(OURS)}
-        alarm = monitor.collapse({name: values[:number] for name, values in watched.items()})
+        ours = {key: key.removeprefix(OURS) for key in sorted(entry) if key.startswith(OURS)}
+        names = {**CURVES, **ours} if ours else {}  # the last entry is about the whole run
         rows += [
-            {"step": entry["step"], "name": ours, "value": entry[theirs]}
-            for theirs, ours in {**CURVES, **own}.items()
-            if theirs in entry
+            {"step": entry["step"], "name": name, "value": entry[key]}
+            for key, name in names.items()
+            if key in entry
         ]
-        rows.append({"step": entry["step"], "name": "collapse", "value": float(alarm is not None)})
     return rows
 
 

@@ -19,14 +19,10 @@ def spread(batch: Batch, width: int) -> Any:
         Shape (B, width).
     """
     spread_BC = np.zeros((len(batch.episodes), width))
-    for row, (episode, advantage_T) in enumerate(
-        zip(batch.episodes, batch.advantages, strict=True)
-    ):
-        place = 0
-        for number, (turn, advantage) in enumerate(zip(episode.turns, advantage_T, strict=True)):
-            place += len(turn.context_ids) if number else 0
-            spread_BC[row, place : place + len(turn.action_ids)] = advantage
-            place += len(turn.action_ids)
+    pairs = zip(batch.episodes, batch.advantages, strict=True)
+    for row, (episode, advantage_T) in enumerate(pairs):
+        for (start, stop), advantage in zip(episode.spans(), advantage_T, strict=True):
+            spread_BC[row, start:stop] = advantage
     return spread_BC
 
 
@@ -41,7 +37,7 @@ def complete(batch: Batch, counted: list[int]) -> None:
         RuntimeError: It does not.
     """
     for episode, paid, count in zip(batch.episodes, batch.rewards, counted, strict=True):
-        said = sum(len(turn.action_ids) for turn in episode.turns) if paid is not None else 0
+        said = episode.tokens if paid is not None else 0
         if count != said:
             raise RuntimeError(
                 f"task {episode.task_id}, ended by {episode.stop}: the loss counts {count} of its "

@@ -21,8 +21,8 @@ from turnscope.critic import Critic, Tokens
 from turnscope.policies.transformers import Policy
 from turnscope.practice import Batch, Recipe, Study, order, play, tokens
 from turnscope.progress import Exam
+from turnscope.training._history import OURS, Enough, curve, sampled
 from turnscope.training._layout import complete, spread, whole
-from turnscope.training._watch import OURS, Watch, sampled
 
 log = logging.getLogger(__name__)
 
@@ -73,7 +73,7 @@ class Trainer(GRPOTrainer):
             ),
             processing_class=words,
             rollout_func=_play,
-            callbacks=[Watch(enough)],
+            callbacks=[Enough(enough)],
         )
         if self.mask_truncated_completions:
             raise ValueError("episodes that use up their budget must stay in the loss")
@@ -147,8 +147,9 @@ class Trainer(GRPOTrainer):
         batch = play(self.study, self.policy, tasks, self.state.global_step, self.recipe)
         self._batch = batch
         curves = monitor.measure(batch, self.recipe.group)
-        said = sum(len(turn.action_ids) for one in batch.episodes for turn in one.turns)
+        said = sum(episode.tokens for episode in batch.episodes)
         self._note(curves | {"tokens_total": float(sampled(self.state.log_history) + said)})
+        self._alarm(curves)
         log.info(
             "step %d of %d: success %.3f",
             self.state.global_step,
@@ -163,6 +164,16 @@ class Trainer(GRPOTrainer):
             "logprobs": None,
             "payment": [None if paid is None else float(sum(paid)) for paid in batch.rewards],
         }
+
+    def _alarm(self, curves: dict[str, float]) -> None:
+        """Note whether the run has collapsed, and warn of it when it does."""
+        history = self.state.log_history
+        why = monitor.collapse(
+            {name: [*curve(history, name), curves[name]] for name in monitor.WATCHED}
+        )
+        if why and not any(curve(history, "collapse")[-1:]):
+            log.warning("step %d: this run has collapsed: %s", self.state.global_step, why)
+        self._note({"collapse": float(why is not None)})
 
     def _note(self, curves: dict[str, float]) -> None:
         for name, value in curves.items():
