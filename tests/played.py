@@ -17,7 +17,7 @@ def turn(context: list[int], action: list[int], reward: float = 0.0, key: str = 
 
 
 def episode(*turns: Turn, stop: StopReason = StopReason.BUDGET, task: str = "t") -> Episode:
-    return Episode(task, 0, list(turns), stop, "", "")
+    return Episode(task, 0, 0, list(turns), stop, "", "")
 
 
 def batch_of(

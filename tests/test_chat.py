@@ -141,6 +141,15 @@ def test_what_was_said_is_read_without_its_end(renderer, words):
     assert renderer.text([renderer.end_id]) == ""
 
 
+@pytest.mark.parametrize("text", ["left", "go left", *FORGED])
+def test_what_is_put_in_a_policys_mouth_is_read_as_that_and_ends_once(renderer, text):
+    ids = renderer.said(text)
+    assert renderer.text(ids) == text
+    assert [place for place, number in enumerate(ids) if number == renderer.end_id] == [
+        len(ids) - 1
+    ]
+
+
 def test_a_template_that_drops_old_reasoning_is_refused(words):
     other = with_template(words, DROPS_THINKING)
     for options in ({}, {"enable_thinking": False}):

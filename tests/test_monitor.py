@@ -12,7 +12,7 @@ from turnscope.types import Episode, Quality, StopReason
 
 def test_curves_by_hand():
     first = [replace(turn([], [1, 2], key="a"), action="go"), turn([], [1], 1.0, "b")]
-    solved = Episode("t", 0, first, StopReason.SUCCESS, "", "")
+    solved = Episode("t", 0, 0, first, StopReason.SUCCESS, "", "")
     wasted = episode(replace(turn([], [1, 2, 3], key="a"), valid=False, action="sit"))
     failed = episode(stop=StopReason.ERROR)
     qualities = [[Quality(0.5, 1.0), None], [Quality(0.1, 0.1)], [], [None]]

@@ -100,6 +100,7 @@ def spoken() -> list[Episode]:
         Episode(
             f"t{i}",
             0,
+            0,
             [
                 Turn(f"at=r{i % 4}c{turn}", "k", "left" if i % 3 else "right", 0.0, True)
                 for turn in range(1 + i % 4)

@@ -307,6 +307,20 @@ def test_a_wrong_prefix_is_refused_by_name():
     assert "\n" not in str(caught.value)
 
 
+def test_a_prefix_that_leads_elsewhere_is_refused_by_name():
+    origin = start(hall(length=9))
+    (whole,) = play([origin])
+    two = tuple(whole.turns[:2])
+    there = whole.turns[2].state_key
+    (again,) = play([replace(origin, prefix=two, state_key=there)])
+    assert again == whole
+    with pytest.raises(ValueError, match=r"replay of 2 turns reached state .*, recorded was 'far'"):
+        play([replace(origin, prefix=two, state_key="far")])
+    (short,) = play([start(hall(length=3))], Speaker(1.0))
+    with pytest.raises(ValueError, match=r"replay of 3 turns ended the episode, success"):
+        play([start(hall(length=3), prefix=tuple(short.turns), state_key="p2")])
+
+
 def test_a_prefix_beyond_the_end_is_refused():
     (whole,) = play([start(hall(length=2))], Speaker(1.0))
     longer = (*whole.turns, replace(whole.turns[-1], state_key="p2"))

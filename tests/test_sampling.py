@@ -23,7 +23,7 @@ TASKS = [
 
 
 def plan(**changes: Any) -> Plan:
-    full = Plan(Hall, TASKS, Budget(turns=6, turn_tokens=4), 3, 4, 1, WHO)
+    full = Plan(Hall, TASKS, Budget(turns=6, turn_tokens=4), 3, 4, 1, 1.0, WHO)
     return replace(full, **changes)
 
 
@@ -33,7 +33,7 @@ def play(what: Plan) -> list[Episode]:
 
 def write(what: Plan, folder: Any) -> tuple[pd.DataFrame, pd.DataFrame]:
     paths = folder / "episodes.parquet", folder / "turns.parquet"
-    sampling.write(what, Speaker(0.7), *paths)
+    sampling.write([what], Speaker(0.7), *paths)
     return tables.read(paths[0], "episodes"), tables.read(paths[1], "turns")
 
 
@@ -105,7 +105,7 @@ def test_a_policy_that_fails_leaves_no_table(tmp_path):
 
     paths = tmp_path / "e.parquet", tmp_path / "t.parquet"
     with pytest.raises(RuntimeError, match="tired"):
-        sampling.write(plan(batch=3), Weary(), *paths)
+        sampling.write([plan(batch=3)], Weary(), *paths)
     assert list(tmp_path.iterdir()) == []
 
 

@@ -11,7 +11,7 @@ import pytest
 
 from turnscope import tables
 from turnscope.schemas import TABLES
-from turnscope.types import Episode, StopReason, Task, Turn
+from turnscope.types import Episode, Quality, StopReason, Task, Turn
 
 WHO = {"env": "e", "model": "m", "policy": "base"}
 ROW: dict[str, Any] = {**WHO, "step": 1, "name": "loss", "value": 0.5}
@@ -19,8 +19,8 @@ TURNS = [
     Turn("a\n√", "k0", "left", 0.0, True, [1, 2], [3], [-0.25]),
     Turn("b", "k1", "", 1.0, False, [], [4, 5], [-1.0, -2.5]),
 ]
-PLAYED = Episode("t0", 2, TURNS, StopReason.SUCCESS, "end", "k2")
-BROKEN = Episode("t1", 0, [], StopReason.ERROR, "", "", "OSError: no")
+PLAYED = Episode("t0", 2, 7, TURNS, StopReason.SUCCESS, "end", "k2")
+BROKEN = Episode("t1", 0, 0, [], StopReason.ERROR, "", "", "OSError: no")
 
 
 def refused(rows: Any, table: str = "training") -> str:
@@ -66,7 +66,9 @@ def test_a_value_of_another_kind_is_refused_by_name(column, value):
 
 
 def episode_rows(**changes: Any) -> list[dict[str, Any]]:
-    heads, _ = tables.from_episodes([PLAYED], budget=3, told=False, **WHO)
+    heads, _ = tables.from_episodes(
+        [PLAYED], budget=3, told=False, temperature=1.0, quality=None, **WHO
+    )
     return [heads.to_pylist()[0] | changes]
 
 
@@ -78,14 +80,18 @@ def test_a_truth_value_is_no_number_and_no_text(value):
 
 @pytest.mark.parametrize("value", [[1, None], [1.5], ["1"], 1])
 def test_tokens_are_whole_numbers(value):
-    _, turns = tables.from_episodes([PLAYED], budget=3, told=False, **WHO)
+    _, turns = tables.from_episodes(
+        [PLAYED], budget=3, told=False, temperature=1.0, quality=None, **WHO
+    )
     rows = [row | {"action_ids": value} for row in turns.to_pylist()]
     assert "action_ids" in refused(rows, "turns")
 
 
 @pytest.mark.parametrize("value", [[None], [0.5, None]])
 def test_a_log_probability_is_never_null(value):
-    _, turns = tables.from_episodes([PLAYED], budget=3, told=False, **WHO)
+    _, turns = tables.from_episodes(
+        [PLAYED], budget=3, told=False, temperature=1.0, quality=None, **WHO
+    )
     rows = [row | {"logprobs": value} for row in turns.to_pylist()]
     assert "logprobs" in refused(rows, "turns")
 
@@ -105,9 +111,27 @@ def test_no_rows_give_a_table_without_rows(table, rows, tmp_path):
 
 
 def test_a_batch_in_which_every_environment_failed_has_no_turns():
-    heads, turns = tables.from_episodes([BROKEN, BROKEN], budget=3, told=False, **WHO)
+    heads, turns = tables.from_episodes(
+        [BROKEN, BROKEN], budget=3, told=False, temperature=1.0, quality=None, **WHO
+    )
     assert (heads.num_rows, turns.num_rows) == (2, 0)
     assert heads["success"].to_pylist() == [None, None]
+
+
+def test_turns_are_graded_and_know_how_their_episode_ended():
+    def quality(episode: Episode, number: int) -> Quality | None:
+        return Quality(0.25, 0.5) if episode is PLAYED and number == 1 else None
+
+    heads, turns = tables.from_episodes(
+        [PLAYED, BROKEN], budget=3, told=False, temperature=0.5, quality=quality, **WHO
+    )
+    rows = turns.select(["quality", "best", "success", "tokens"]).to_pylist()
+    assert [tuple(row.values()) for row in rows] == [
+        (None, None, True, 1),
+        (0.25, 0.5, True, 2),
+    ]
+    assert heads["seed"].to_pylist() == [7, 0]
+    assert heads["temperature"].to_pylist() == [0.5, 0.5]
 
 
 def test_columns_come_in_declared_order_whatever_the_order_given():
@@ -123,7 +147,9 @@ def test_records_and_frames_give_the_same():
 
 
 def test_what_is_written_is_read_back(tmp_path):
-    heads, turns = tables.from_episodes([PLAYED, BROKEN], budget=3, told=True, **WHO)
+    heads, turns = tables.from_episodes(
+        [PLAYED, BROKEN], budget=3, told=True, temperature=1.0, quality=None, **WHO
+    )
     tables.write(heads, tmp_path / "e.parquet", "episodes")
     tables.write(turns, tmp_path / "t.parquet", "turns")
     episodes = tables.read(tmp_path / "e.parquet", "episodes")
@@ -267,7 +293,9 @@ def test_an_exception_leaves_the_former_file(tmp_path):
 
 def test_a_writer_refuses_rows_of_another_table(tmp_path):
     path = tmp_path / "x.parquet"
-    heads, _ = tables.from_episodes([PLAYED], budget=3, told=False, **WHO)
+    heads, _ = tables.from_episodes(
+        [PLAYED], budget=3, told=False, temperature=1.0, quality=None, **WHO
+    )
     with pytest.raises(ValueError, match="not a table of training"):
         tables.write(heads, path, "training")
     assert names_in(tmp_path) == []

@@ -59,6 +59,10 @@ class Renderer:
         said = ids[:-1] if ids[-1:] == [self.end_id] else ids
         return self.tokenizer.decode(said, skip_special_tokens=False)
 
+    def said(self, text: str) -> list[int]:
+        """Encode what a policy might have said, with the end of its turn: `text` undone."""
+        return [*self._ids(text, split_special_tokens=True), self.end_id]
+
     def _encode(self, end: str, frame: tuple[str, str], observation: str) -> tuple[int, ...]:
         """Encode an observation in its frame, without a token of markup that is not the frame's."""
         before, after = self._ids(end + frame[0]), self._ids(frame[1])

@@ -37,6 +37,8 @@ class Start:
     """Turns to replay before the policy acts; they are part of the episode."""
     branch: int | None = None
     """Seed of the noise after the prefix; None goes on under `seed`."""
+    state_key: str | None = None
+    """Hidden state to which the prefix must lead; None is not checked."""
 
 
 def rollout(
@@ -136,6 +138,7 @@ class _Game:
             return
         for turn in self.start.prefix:
             self._replay(turn)
+        self._arrived()
         if self.start.branch is not None and self.stop is None:
             try:
                 self.environment.reseed(self.start.branch)
@@ -154,6 +157,17 @@ class _Game:
                 f"{where} reached state {self.state_key!r}, recorded was {turn.state_key!r}"
             )
         self.play(Action(turn.action, turn.context_ids, turn.action_ids, turn.logprobs))
+
+    def _arrived(self) -> None:
+        """Check that the prefix led to where it should, unless the environment has failed."""
+        wanted = self.start.state_key
+        if wanted is None or self.stop is StopReason.ERROR:
+            return
+        where = f"task {self.start.task.task_id}: replay of {len(self.turns)} turns"
+        if self.stop in (StopReason.SUCCESS, StopReason.FAILURE):
+            raise ValueError(f"{where} ended the episode, {self.stop}; recorded was {wanted!r}")
+        if self.state_key != wanted:
+            raise ValueError(f"{where} reached state {self.state_key!r}, recorded was {wanted!r}")
 
     def seat(self, stream: int) -> Seat:
         """Describe the place of this episode to the policy."""
@@ -229,6 +243,7 @@ class _Game:
         return Episode(
             self.start.task.task_id,
             self.start.sample,
+            self.start.seed,
             self.turns,
             self.stop,
             "" if self.error else self.observation,

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from turnscope import draws, tables
 from turnscope.rollout import Start, in_batches
-from turnscope.types import Budget, Environment, Episode, Policy, Task
+from turnscope.types import Budget, Environment, Episode, Policy, Quality, Task
 
 log = logging.getLogger(__name__)
 
@@ -26,8 +26,12 @@ class Plan:
     """Episodes played side by side."""
     seed: int
     """Seed of the study."""
+    temperature: float
+    """At which the policy samples."""
     who: dict[str, str]
     """`env`, `model` and `policy`."""
+    quality: Callable[[Task, str, str, int], Quality | None] | None = None
+    """`step_quality` of the environment, if it has one."""
 
 
 def subset(tasks: Sequence[Task], number: int | None) -> list[Task]:
@@ -78,11 +82,11 @@ def batches(plan: Plan, policy: Policy) -> Iterator[list[Episode]]:
         log.info("played %d of %d episodes", done, len(everything))
 
 
-def write(plan: Plan, policy: Policy, episodes: Path, turns: Path) -> None:
-    """Play the episodes and write both tables.
+def write(plans: Sequence[Plan], policy: Policy, episodes: Path, turns: Path) -> None:
+    """Play the episodes of one plan after the other, and write both tables.
 
     Args:
-        plan: Which.
+        plans: Which.
         policy: Acts.
         episodes: Parquet file of table `episodes`.
         turns: Parquet file of table `turns`.
@@ -90,9 +94,33 @@ def write(plan: Plan, policy: Policy, episodes: Path, turns: Path) -> None:
     with ExitStack() as stack:
         heads = stack.enter_context(tables.writer(episodes, "episodes"))
         bodies = stack.enter_context(tables.writer(turns, "turns"))
-        for batch in batches(plan, policy):
-            head, body = tables.from_episodes(
-                batch, budget=plan.budget.turns, told=plan.budget.told, **plan.who
-            )
-            heads(head)
-            bodies(body)
+        for plan in plans:
+            graded = plan.quality and _graded(plan, plan.quality)
+            for batch in batches(plan, policy):
+                head, body = tables.from_episodes(
+                    batch,
+                    budget=plan.budget.turns,
+                    told=plan.budget.told,
+                    temperature=plan.temperature,
+                    quality=graded,
+                    **plan.who,
+                )
+                heads(head)
+                bodies(body)
+
+
+def _graded(
+    plan: Plan, quality: Callable[[Task, str, str, int], Quality | None]
+) -> Callable[[Episode, int], Quality | None]:
+    """Grade turns, each different one once: many episodes come by the same places."""
+    tasks = {task.task_id: task for task in plan.tasks}
+    known: dict[tuple[str, str, str, int], Quality | None] = {}
+
+    def grade(episode: Episode, number: int) -> Quality | None:
+        turn, left = episode.turns[number], plan.budget.turns - number
+        key = (episode.task_id, turn.state_key, turn.action, left)
+        if key not in known:
+            known[key] = quality(tasks[episode.task_id], *key[1:])
+        return known[key]
+
+    return grade

@@ -15,7 +15,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from turnscope.schemas import TABLES, TURNS
-from turnscope.types import Episode, Task
+from turnscope.types import Episode, Quality, Task
 
 ROWS_PER_GROUP = 1 << 16
 
@@ -167,7 +167,13 @@ def read_all(paths: Iterable[Path], table: str, columns: list[str] | None = None
 
 
 def from_episodes(
-    episodes: Iterable[Episode], *, budget: int, told: bool, **who: str
+    episodes: Iterable[Episode],
+    *,
+    budget: int,
+    told: bool,
+    temperature: float,
+    quality: Callable[[Episode, int], Quality | None] | None = None,
+    **who: str,
 ) -> tuple[pa.Table, pa.Table]:
     """Lay episodes out as rows.
 
@@ -175,6 +181,8 @@ def from_episodes(
         episodes: What a rollout returned.
         budget: T under which they were played, turns.
         told: Whether the policy was shown the turns left.
+        temperature: At which it sampled.
+        quality: Says how good the action of a turn was, given the number of the turn.
         who: `env`, `model` and `policy`.
 
     Returns:
@@ -188,6 +196,8 @@ def from_episodes(
             | {
                 "budget": budget,
                 "told": told,
+                "seed": episode.seed,
+                "temperature": temperature,
                 "turns": len(episode.turns),
                 "tokens": episode.tokens,
                 "invalid": sum(not turn.valid for turn in episode.turns),
@@ -200,14 +210,22 @@ def from_episodes(
             }
         )
         turns += [
-            key
-            | {
-                "turn": number,
-                **{name: getattr(turn, name) for name in TURNS.names if hasattr(turn, name)},
-            }
-            for number, turn in enumerate(episode.turns)
+            key | _turn(episode, number, quality and quality(episode, number))
+            for number in range(len(episode.turns))
         ]
     return conform(heads, "episodes"), conform(turns, "turns")
+
+
+def _turn(episode: Episode, number: int, graded: Quality | None) -> dict[str, Any]:
+    """Lay a turn out, without the names of its episode."""
+    turn = episode.turns[number]
+    return {name: getattr(turn, name) for name in TURNS.names if hasattr(turn, name)} | {
+        "turn": number,
+        "quality": graded.value if graded else None,
+        "best": graded.best if graded else None,
+        "success": episode.success,
+        "tokens": len(turn.action_ids),
+    }
 
 
 def tasks(path: Path, split: str) -> list[Task]:

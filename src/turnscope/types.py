@@ -121,7 +121,9 @@ class Episode:
 
     task_id: str
     sample: int
-    """Number of the attempt, from 0; names its environment noise and its sampling stream."""
+    """Number of the attempt, from 0."""
+    seed: int
+    """Names the noise of the environment, up to a branch."""
     turns: list[Turn]
     stop: StopReason
     final_observation: str

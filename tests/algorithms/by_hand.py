@@ -21,7 +21,7 @@ def moment(
 
 def episode(rewards: Sequence[float], stop: StopReason = StopReason.SUCCESS) -> Episode:
     turns = [Turn("", "s", "a", reward, True) for reward in rewards]
-    return Episode("t", 0, turns, stop, "", "s")
+    return Episode("t", 0, 0, turns, stop, "", "s")
 
 
 def credit(algorithm: Algorithm, batch: TurnBatch) -> Float:

@@ -49,7 +49,7 @@ def episodes(turns, theta_SA):
 
     def go_on(state, past, steps, chance):
         if len(past) == turns:
-            found.append((chance, steps, Episode("t", 0, past, StopReason.BUDGET, "", "")))
+            found.append((chance, steps, Episode("t", 0, 0, past, StopReason.BUDGET, "", "")))
             return
         for action in (0, 1):
             for share, there in MOVES[state, action]:
@@ -58,7 +58,7 @@ def episodes(turns, theta_SA):
                 odds = chance * chance_SA[state, action] * share
                 if there in ("solved", "lost"):
                     stop = StopReason.SUCCESS if there == "solved" else StopReason.FAILURE
-                    found.append((odds, taken, Episode("t", 0, now, stop, "", "")))
+                    found.append((odds, taken, Episode("t", 0, 0, now, stop, "", "")))
                 else:
                     go_on(there, now, taken, odds)
 

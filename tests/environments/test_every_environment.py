@@ -304,6 +304,49 @@ def test_step_quality_equals_values_along_an_episode(module, tasks):
                 break
 
 
+def test_errors_are_known_by_name_and_depend_on_what_they_are_told(module, tasks):
+    if not hasattr(module, "ERRORS"):
+        pytest.skip("the environment defines no errors")
+    assert len(module.ERRORS) >= 2
+    assert all(name.isalpha() and words for name, words in module.ERRORS.items())
+    found = set()
+    for number, task in enumerate(tasks):
+        environment = module.Environment()
+        observation = environment.reset(task, number)
+        for turn, action in enumerate([*random_words(module, number, 7), "\x00 no such action"]):
+            before, left = environment.state_key(), 8 - turn
+            step = environment.step(action)
+            played = Turn(observation, before, action, step.reward, step.valid)
+            after, observation = environment.state_key(), step.observation
+            names = module.errors(task, played, after, left - 1)
+            assert names == [name for name in module.ERRORS if name in names]
+            assert names == module.errors(task, played, after, left - 1)
+            found |= {*names, "" if not names else names[0]}
+            if step.terminated:
+                break
+    assert found == {*module.ERRORS, ""}
+
+
+def test_mistakes_are_worse_than_the_best_and_there_are_none_where_all_is_alike(module, tasks):
+    if not (hasattr(module, "mistakes") and hasattr(module, "step_quality")):
+        pytest.skip("the environment knows no mistakes or no step quality")
+    decisive = set()
+    for number, task in enumerate(tasks):
+        environment = module.Environment()
+        environment.reset(task, number)
+        for left in (2, 7):
+            key = environment.state_key()
+            mistakes = module.mistakes(task, key, left)
+            qualities = [module.step_quality(task, key, word, left) for word in module.words()]
+            assert len(set(mistakes)) == len(mistakes)
+            for action in mistakes:
+                worse = module.step_quality(task, key, action, left)
+                assert worse.value < worse.best
+            assert bool(mistakes) == any(one.value < one.best - 1e-9 for one in qualities)
+            decisive.add(bool(mistakes))
+    assert True in decisive
+
+
 def test_expert_is_a_function_of_seed_and_turn(module, tasks):
     if not hasattr(module, "expert"):
         pytest.skip("the environment has no expert")

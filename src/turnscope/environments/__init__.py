@@ -31,6 +31,14 @@ And where they can be computed:
     How good it was to say `action` in the state of that key: where `values` exist, the same
     numbers, and for an invalid action that of a wasted turn. None where a turn has no quality of
     its own. R_single, matched states and arms with process rewards rest on it.
+`ERRORS: dict[str, str]`
+    Definitions of an error: a name, of letters alone, and what it means in words. At least two.
+`errors(task, turn, state_key, turns_left) -> list[str]`
+    Names of the definitions that the action of `turn` meets; `state_key` and `turns_left` are
+    those after it. Error states rest on it.
+`mistakes(task, state_key, turns_left) -> list[str]`
+    Actions that are worse than the best in the state of that key; empty if all are alike, so
+    that nothing is decided there. Injected errors and structural ties rest on it.
 `bound(task, turns) -> list[float]`
     Highest success probability of any policy, also of one that sees what is hidden, within
     T = 1, ..., `turns` turns.

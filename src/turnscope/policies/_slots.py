@@ -14,7 +14,7 @@ from transformers import AttentionInterface
 
 ATTENTION = "turnscope_grouped"
 ROOM = 64
-"""Slots by which the rows grow, at least."""
+"""Slots by which the rows grow beyond what is needed, at least."""
 
 
 class Slots:
@@ -57,7 +57,7 @@ class Slots:
         for i, part in enumerate(new):
             lack = self._used - stored[i].shape[2]
             if lack > 0:
-                room = max(lack, ROOM, stored[i].shape[2] // 2)
+                room = max(lack + ROOM, stored[i].shape[2] // 2)
                 stored[i] = torch.nn.functional.pad(stored[i][:batch], (0, 0, 0, room))
             stored[i][rows, :, self._slots_BW] = part.transpose(1, 2)
         return stored[0][:batch, :, : self._used], stored[1][:batch, :, : self._used]

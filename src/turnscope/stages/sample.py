@@ -1,8 +1,9 @@
 """Play episodes of one policy for measurement.
 
-spec: `env`, `model`, `policy`, `seed`, `backend`, `options` (of the environment), `budget`,
-`tasks` (how many of the test tasks; null is all), `episodes` (of each), `batch`, `temperature`.
-inputs: `tasks`, `policy`. outputs: `episodes`, `turns`.
+spec: `env`, `model`, `policy`, `seed`, `backend`, `options` (of the environment), `budget` and the
+`turns` of it (one set of episodes for each), `tasks` (how many of the test tasks; null is all),
+`episodes` (of each), `batch`, `temperature` (null is that of `heat`).
+inputs: `tasks`, `policy`, `heat` (a table of one row, or nothing). outputs: `episodes`, `turns`.
 """
 
 from functools import partial
@@ -11,24 +12,34 @@ from typing import Any
 
 from turnscope import registry, sampling, tables
 from turnscope.stages import _job
-from turnscope.types import Budget
+from turnscope.types import Budget, Task
 
 
 def run(spec: dict[str, Any], inputs: dict[str, Path], outputs: dict[str, Path]) -> None:
     """Write tables `episodes` and `turns`."""
-    environment = registry.load("environments", spec["env"]).Environment
     backend = registry.load("policies", spec["backend"])
-    plan = sampling.Plan(
-        environment=partial(environment, **spec["options"]),
-        tasks=sampling.subset(tables.tasks(inputs["tasks"], "test"), spec["tasks"]),
-        budget=Budget(**spec["budget"]),
+    temperature = spec["temperature"]
+    if temperature is None:
+        temperature = float(tables.read(inputs["heat"], "heat")["temperature"].item())
+    policy = backend.Policy(inputs["policy"].parent, temperature=temperature)
+    tasks = sampling.subset(tables.tasks(inputs["tasks"], "test"), spec["tasks"])
+    plans = [_plan(spec, tasks, turns, temperature) for turns in spec["turns"]]
+    sampling.write(plans, policy, outputs["episodes"], outputs["turns"])
+
+
+def _plan(spec: dict[str, Any], tasks: list[Task], turns: int, temperature: float) -> sampling.Plan:
+    world = registry.load("environments", spec["env"])
+    return sampling.Plan(
+        environment=partial(world.Environment, **spec["options"]),
+        tasks=tasks,
+        budget=Budget(**{**spec["budget"], "turns": turns}),
         episodes=spec["episodes"],
         batch=spec["batch"],
         seed=spec["seed"],
+        temperature=temperature,
+        quality=getattr(world, "step_quality", None),
         who={name: spec[name] for name in ("env", "model", "policy")},
     )
-    policy = backend.Policy(inputs["policy"].parent, temperature=spec["temperature"])
-    sampling.write(plan, policy, outputs["episodes"], outputs["turns"])
 
 
 if __name__ == "__main__":

@@ -38,10 +38,27 @@ import numpy as np
 
 from turnscope import draws
 from turnscope.environments.frozen_lake import lake as lakes
+from turnscope.environments.frozen_lake.grading import ERRORS, errors, mistakes, step_quality
 from turnscope.environments.frozen_lake.lake import WORDS, Lake
-from turnscope.environments.frozen_lake.quality import action_values, success_bound
+from turnscope.environments.frozen_lake.quality import TIE, action_values, success_bound
 from turnscope.environments.frozen_lake.views import VIEWS, WAYS, replies, way_of
-from turnscope.types import Quality, Step, Task
+from turnscope.types import Step, Task
+
+__all__ = [
+    "ERRORS",
+    "EXAMPLE",
+    "Environment",
+    "bound",
+    "errors",
+    "expert",
+    "gold",
+    "least_turns",
+    "mistakes",
+    "step_quality",
+    "tasks",
+    "values",
+    "words",
+]
 
 EXAMPLE: dict[str, Any] = {
     "train": 60,
@@ -53,8 +70,6 @@ EXAMPLE: dict[str, Any] = {
 }
 ATTEMPTS = 10_000
 """Maps drawn for one task before the options are declared hopeless."""
-TIE = 1e-9
-"""Success probabilities closer than this are equal."""
 
 
 class Environment:
@@ -237,25 +252,6 @@ def values(environment: Environment, turns_left: int) -> dict[str, float]:
     """Return the success probability of each action now, followed by optimal ones."""
     quality = action_values(environment.lake, environment.cell, turns_left)
     return dict(zip(WORDS, quality.tolist(), strict=True))
-
-
-def step_quality(task: Task, state_key: str, action: str, turns_left: int) -> Quality:
-    """Return the success probability of an action, followed by optimal ones, and of the best.
-
-    Args:
-        task: Where.
-        state_key: Name of the cell.
-        action: What was said there; text that is no action wastes the turn.
-        turns_left: Turns of the budget not yet used, >= 1.
-    """
-    lake = lakes.parse(tuple(task.payload["map"]), task.payload["slip"])
-    cell = lake.names.index(state_key)
-    quality = action_values(lake, cell, turns_left)
-    way = way_of(action)
-    if way is not None:
-        return Quality(float(quality[way]), float(quality.max()))
-    stay = action_values(lake, cell, turns_left - 1).max() if turns_left > 1 else 0.0
-    return Quality(float(stay), float(quality.max()))
 
 
 def expert(environment: Environment, seed: int, turn: int, skill: float, turns_left: int) -> str:

@@ -33,7 +33,7 @@ class Lake:
 
 
 @lru_cache(maxsize=64)
-def _neighbours(size: int) -> tuple[tuple[int, int, int, int], ...]:
+def neighbours(size: int) -> tuple[tuple[int, int, int, int], ...]:
     """Return, for each cell of an empty map, the cells to its left, below, right and above."""
     last = size - 1
     return tuple(
@@ -69,7 +69,7 @@ def parse(rows: tuple[str, ...], slip: float) -> Lake:
         raise ValueError(f"map {list(rows)} is not a square of P _ O G with one P and one G")
     moves = tuple(
         (cell,) * 4 if tile in (HOLE, GOAL) else ways
-        for cell, (tile, ways) in enumerate(zip(tiles, _neighbours(size), strict=True))
+        for cell, (tile, ways) in enumerate(zip(tiles, neighbours(size), strict=True))
     )
     names = tuple(f"r{row}c{column}" for row in range(size) for column in range(size))
     return Lake(size, slip, tiles, tiles.index(START), tiles.index(GOAL), moves, names)

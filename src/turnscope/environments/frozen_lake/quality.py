@@ -9,6 +9,8 @@ import numpy.typing as npt
 from turnscope.environments.frozen_lake.lake import Lake, parse
 
 Floats = npt.NDArray[np.float64]
+TIE = 1e-9
+"""Success probabilities closer than this are equal."""
 
 
 def backup(next_NS: Floats, moves_NSA: npt.NDArray[np.int64], slip: float) -> Floats:
