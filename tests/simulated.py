@@ -122,6 +122,50 @@ def progress(
     return frame.assign(left=t_max - frame["turn"], quality=quality).astype({"success": "boolean"})
 
 
+def turns(episodes: pd.DataFrame) -> pd.DataFrame:
+    """Lay blind episodes out turn by turn, three tokens each, with actions that are known to lose.
+
+    Args:
+        episodes: Rows of table `episodes` under one budget.
+
+    Returns:
+        A frame of table `turns`.
+    """
+    length = episodes["turns"].to_numpy(int)
+    key = ["env", "model", "policy", "task_id", "sample", "success"]
+    frame = episodes[key].loc[np.repeat(episodes.index, length)].reset_index(drop=True)
+    number = np.arange(len(frame)) - np.repeat(length.cumsum() - length, length)
+    best = 0.95 ** (1 + number)
+    nothing = pd.Series([[]] * len(frame), dtype=object)
+    return frame.assign(
+        turn=number.astype(np.int32),
+        state_key=pd.Series(number % 3).astype(str),
+        observation="",
+        action="",
+        valid=True,
+        reward=0.0,
+        quality=0.95 * best,
+        best=best,
+        tokens=np.int32(3),
+        context_ids=nothing,
+        action_ids=nothing,
+        logprobs=nothing,
+    )
+
+
+def heated(episodes: pd.DataFrame, temperature: float = 1.25) -> pd.DataFrame:
+    """Add heated episodes of the trained policies: the second half of those that they have.
+
+    Args:
+        episodes: Rows of table `episodes` under one budget, blind.
+        temperature: At which all of them were played.
+    """
+    half = (1 + int(episodes["sample"].max())) // 2
+    late = episodes.loc[(episodes["policy"] != "base") & (episodes["sample"] >= half)]
+    late = late.assign(sample=late["sample"] - half, temperature=temperature)
+    return pd.concat([episodes, late], ignore_index=True)
+
+
 def training(seed: int, steps: int = 6, t_max: int = 8) -> pd.DataFrame:
     """Simulate training curves of two arms with two seeds each, one of which draws its budgets.
 
@@ -208,6 +252,8 @@ def _episodes(
             "sample": np.tile(np.arange(samples, dtype=np.int32), count),
             "budget": np.int32(budget),
             "told": False,
+            "seed": pd.Series(np.arange(count * samples), dtype="uint64"),
+            "temperature": 1.0,
             "turns": turns.ravel().astype(np.int32),
             "tokens": (3 * turns).ravel().astype(np.int32),
             "invalid": (turns // 2).ravel().astype(np.int32),

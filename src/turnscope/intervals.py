@@ -23,8 +23,6 @@ Ints = npt.NDArray[np.integer]
 
 NOISE = 1e-12
 """Standard errors up to this are rounding: the cell does not vary between draws."""
-
-
 NONINFERIORITY = 0.02
 """Largest loss of success probability that still counts as parity."""
 
@@ -211,17 +209,24 @@ def equivalence(draws_CB: Floats, margin: float) -> tuple[Floats, Floats, Floats
     return low_C, high_C, np.where(np.isnan(low_C), np.nan, p_C)
 
 
-def student(values_S: Floats) -> Interval:
-    """Return the 95% t interval of the mean of independent values, S - 1 degrees of freedom.
+def student(values_S: Floats, shared: float = 0.0) -> Interval:
+    """Return the 95% t interval of the mean of values that are independent but for what they share.
 
     Args:
         values_S: One value for each training seed, shape (S,).
+        shared: Variance, taken as known, of what all of them have in common, such as the noise of
+            the policy that was subtracted from each.
 
     Returns:
-        Interval and two-sided p-value of mean 0; NaN if S < 2 or if the values do not differ, as
-        nothing is then known about their spread.
+        Interval and two-sided p-value of mean 0; NaN if S < 2, if the values do not differ (their
+        spread is then unknown), or if `shared` is NaN.
+
+    Source:
+        S - 1 degrees of freedom; with `shared` those of Satterthwaite 1946.
     """
-    mean, se, freedom = _spread(values_S)
+    mean, own, freedom = _spread(values_S)
+    se = np.sqrt(own**2 + max(shared, 0.0)) if shared == shared else np.nan
+    freedom *= (se / own) ** 4 if se > own else 1.0
     half = special.stdtrit(freedom, 0.975) * se
     p_value = 2 * special.stdtr(freedom, -abs(mean) / se)
     return Interval(float(mean - half), float(mean + half), float(p_value))

@@ -49,6 +49,7 @@ def episodes(
             "sample": sample,
             "budget": budget,
             "told": told,
+            "temperature": 1.0,
             "turns": turn if isinstance(turn, int) else budget,
             "success": None if turn == ERROR else turn is not None,
         }
@@ -102,6 +103,38 @@ def progress(
     frame = pd.DataFrame(records).assign(**who)
     frame["left"] = budget - frame["turn"]
     return frame.astype({"success": "boolean", "quality": float})
+
+
+def turns(
+    outcomes: Mapping[str, Mapping[str, Sequence[tuple[Sequence[float | None], bool | None]]]],
+    tokens: int = 3,
+) -> pd.DataFrame:
+    """Write the turns of episodes.
+
+    Args:
+        outcomes: By policy and task, of each episode: the quality of the best action in every turn,
+            and whether it was solved; None is an environment that failed.
+        tokens: Sampled in each turn.
+    """
+    records = [
+        {
+            "env": "lake",
+            "model": "nano",
+            "policy": policy,
+            "task_id": task,
+            "sample": sample,
+            "turn": turn,
+            "quality": best,
+            "best": best,
+            "success": solved,
+            "tokens": tokens,
+        }
+        for policy, by_task in outcomes.items()
+        for task, played in by_task.items()
+        for sample, (bests, solved) in enumerate(played)
+        for turn, best in enumerate(bests)
+    ]
+    return pd.DataFrame(records).astype({"success": "boolean", "best": float, "quality": float})
 
 
 def cell(estimates: pd.DataFrame, metric: str, policy: str, **labels) -> dict[str, Any]:

@@ -1,10 +1,11 @@
 """Estimates with intervals, one file each: `estimate(tasks, rows, settings)` gives their rows.
 
 All metrics share one contract. `tasks` is a frame of that table, and `rows` is one of the table
-that the metric names by a literal `SOURCE` on the top level of its file, `"progress"` or
-`"training"`; without it, `episodes`. Both are of one environment and one model: all policies, and
-any conditions. The result has the columns of table `estimates`. The estimand is the mean over test
-tasks; differences are paired by task.
+that the metric names by a literal `SOURCE` on the top level of its file, a key of `COLUMNS`;
+without it, `episodes`. Both are of one environment and one model: all policies, and any conditions.
+Table `turns` is that of blind episodes under the largest budget, of base and of the policies that
+are compared with it step by step. The result has the columns of table `estimates`. The estimand is
+the mean over test tasks; differences are paired by task.
 
 The frames hold columns `TASKS` and `COLUMNS` of the source only: what was said in an episode is
 most of its table, and no metric reads it.
@@ -12,6 +13,8 @@ most of its table, and no metric reads it.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+
+from turnscope import schemas
 
 TASKS = ["env", "task_id", "split", "stratum", "cluster", "bound"]
 EPISODES = [
@@ -22,6 +25,7 @@ EPISODES = [
     "sample",
     "budget",
     "told",
+    "temperature",
     "turns",
     "tokens",
     "invalid",
@@ -43,7 +47,26 @@ PROGRESS = [
     "success",
 ]
 TRAINING = ["env", "model", "policy", "step", "name", "value"]
-COLUMNS = {"episodes": EPISODES, "progress": PROGRESS, "training": TRAINING}
+TURNS = [
+    "env",
+    "model",
+    "policy",
+    "task_id",
+    "sample",
+    "turn",
+    "quality",
+    "best",
+    "success",
+    "tokens",
+]
+COLUMNS = {
+    "episodes": EPISODES,
+    "progress": PROGRESS,
+    "training": TRAINING,
+    "turns": TURNS,
+    "heated": EPISODES,
+    **{name: schemas.TABLES[name].names for name in ("actions", "continuations", "likelihood")},
+}
 """What is read of each table that may be a source."""
 
 

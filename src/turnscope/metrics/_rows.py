@@ -104,16 +104,23 @@ def p_values(one: Series, signs_BN: Floats, cells: Sequence[int] | None = None) 
 
 
 def over_seeds(
-    members: Sequence[Series], test: Callable[[Floats], intervals.Interval] = intervals.student
+    members: Sequence[Series],
+    test: Callable[..., intervals.Interval] = intervals.student,
+    shared_KT: Floats | None = None,
 ) -> dict[str, Floats]:
     """Return columns `value`, `low`, `high` and `p_value` of a mean over training seeds.
 
     Args:
         members: The same difference of each training seed.
         test: Gives the interval and the p-value of their means.
+        shared_KT: Variance of what all of them have in common, a second argument of the test;
+            without it they have nothing in common.
     """
     means_KTS = np.stack([mean(one.x_NKT) for one in members], axis=-1)
-    found = np.array([[test(cell) for cell in line] for line in means_KTS])
+    cells = means_KTS.reshape(-1, len(members))
+    more = [()] * len(cells) if shared_KT is None else [(one,) for one in shared_KT.ravel()]
+    tested = [test(cell, *rest) for cell, rest in zip(cells, more, strict=True)]
+    found = np.array(tested).reshape(*means_KTS.shape[:2], 3)
     low, high, p_value = np.moveaxis(found, -1, 0)
     return {"value": means_KTS.mean(axis=-1), "low": low, "high": high, "p_value": p_value}
 
@@ -145,6 +152,7 @@ def rows(
     ks: Sequence[int | None],
     ts: Sequence[int | None],
     columns: dict[str, Floats],
+    part: str | None = None,
 ) -> pd.DataFrame:
     """Lay a surface out as rows of table `estimates`.
 
@@ -155,6 +163,7 @@ def rows(
         ks: Label of each row of the surface; None is no k.
         ts: Label of each column; None is no T.
         columns: Values by column of the table, each of shape (K, T).
+        part: Which states or episodes; None is all.
 
     Returns:
         K times T rows, T fastest.
@@ -169,6 +178,7 @@ def rows(
             "model": study.model,
             "policy": one.policy,
             "against": pd.Series([one.against] * count, dtype=object),
+            "part": pd.Series([part] * count, dtype=object),
             "k": pd.array(np.repeat(np.array(ks, object), len(ts)), dtype="Int32"),
             "t": pd.array(np.tile(np.array(ts, object), len(ks)), dtype="Int32"),
             **{name: columns.get(name, np.full(count, np.nan)).ravel() for name in COLUMNS},

@@ -17,7 +17,8 @@ def run(spec: dict[str, Any], inputs: dict[str, Path], outputs: dict[str, Path])
     metric = registry.load("metrics", spec["metric"])
     tasks = tables.read(inputs["tasks"], "tasks", TASKS)
     source = getattr(metric, "SOURCE", "episodes")
-    rows = tables.read_all(_job.every(inputs, "rows"), source, COLUMNS[source])
+    table = "episodes" if source == "heated" else source
+    rows = tables.read_all(_job.every(inputs, "rows"), table, COLUMNS[source])
     estimates = metric.estimate(tasks, rows, Settings(**spec["settings"]))
     tables.write(tables.conform(estimates, "estimates"), outputs["estimates"], "estimates")
 
