@@ -66,6 +66,6 @@ def crossover(turn: float | None, share: float) -> list[dict]:
 def table(*rows: dict) -> pd.DataFrame:
     """Make a frame such as `tables.read` gives."""
     named = dict.fromkeys(name for row in rows for name in row)
-    columns = dict.fromkeys(["metric", *BASIC, "k", "t", "seeds", *COLUMNS, *named])
+    columns = dict.fromkeys(["metric", *BASIC, "part", "k", "t", "seeds", *COLUMNS, *named])
     frame = pd.DataFrame(list(rows), columns=list(columns))
     return frame.astype({"k": "Int32", "t": "Int32", "value": float})

@@ -118,5 +118,5 @@ def test_seeds_are_told_beside_the_verdict():
     assert "over seeds: not estimated" in verdict("C1", *rows)["detail"]
     seeds = gap(32, 20, 0.03, 0.1, metric="over_seeds")
     detail = verdict("C1", *rows, seeds)["detail"]
-    assert "over 3 seeds at k=32, T=20: +0.030 [-0.070, +0.130] (t, 2 df)" in detail
+    assert "over 3 seeds at k=32, T=20: +0.030 [-0.070, +0.130] (t)" in detail
     assert "one training seed" in verdict("C1", *rows, {**seeds, "seeds": 1})["detail"]

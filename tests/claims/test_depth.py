@@ -3,7 +3,7 @@ import pytest
 
 from tests.claims.evidence import ARMS, crossover, gap, headroom, table
 from tests.simulated import Skill, study
-from turnscope.claims import _ledger as ledger
+from turnscope.claims import _judges
 from turnscope.claims.depth import judge
 from turnscope.metrics import Settings, over_seeds, pass_at_kt
 from turnscope.metrics import crossover as crossovers
@@ -155,7 +155,7 @@ def verdicts(tasks: pd.DataFrame, episodes: pd.DataFrame) -> dict[str, str]:
     settings = Settings(ks=[1, 8], k=8, shares=tenths, draws=500, seed=1)
     metrics = pass_at_kt, crossovers, over_seeds
     estimates = pd.concat([one.estimate(tasks, episodes, settings) for one in metrics])
-    return {row["claim"]: row["verdict"] for row in ledger.assemble(estimates, ARMS)}
+    return {row["claim"]: row["verdict"] for row in _judges.assemble(estimates, ARMS)}
 
 
 ADVANTAGE = ("C1", "C1b", "C2a", "C2b")

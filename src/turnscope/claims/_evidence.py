@@ -21,14 +21,13 @@ import pandas as pd
 from numpy.typing import ArrayLike
 
 from turnscope import budgets, intervals
-from turnscope.arms import seeded
+from turnscope.arms import arm_of, seeded
 from turnscope.claims import _ledger as ledger
 from turnscope.claims._ledger import CONTRADICTED, HOLDS, INCONCLUSIVE
 from turnscope.types import Arm
 
 Bools = npt.NDArray[np.bool_]
 Ints = npt.NDArray[np.int64]
-
 BASE = "base"
 REFERENCE = "grpo"
 """Arm that others are compared with, where no other is named."""
@@ -73,11 +72,14 @@ def judged(
 
     Returns:
         Records of table `claims`: arm by arm, and after them as not run those of the arms that were
-        trained seeing the turns left.
+        trained seeing the turns left. A rule sees the rows of its arm, of base and of the bound.
     """
     found = list(filter(where, subjects(estimates)))
+    arm = estimates["policy"].map(arm_of)
+    shared = arm.isin([BASE, "bound"]) | (estimates["metric"] == "between_arms")
     blind = [one for one in found if not arms[one.policy].told]
-    rows = [rule(estimates, one) for one in blind for rule in rules.values()]
+    own = {one: estimates.loc[shared | (arm == one.policy)] for one in blind}
+    rows = [rule(own[one], one) for one in blind for rule in rules.values()]
     return rows + [
         not_run(
             claim,
@@ -136,18 +138,23 @@ def largest_budget(estimates: pd.DataFrame, subject: Subject) -> int:
 
 
 def select(
-    estimates: pd.DataFrame, subject: Subject, metric: str, against: str | None = BASE
+    estimates: pd.DataFrame,
+    subject: Subject,
+    metric: str,
+    against: str | None = BASE,
+    part: str | None = None,
 ) -> pd.DataFrame:
-    """Select the rows of one metric that have a value, ordered by k and t."""
+    """Select the rows of one metric and part that have a value, ordered by k and t."""
     chosen = estimates.loc[
         (estimates["metric"] == metric)
         & (estimates["env"] == subject.env)
         & (estimates["model"] == subject.model)
         & (estimates["policy"] == subject.policy)
         & (estimates["against"].isna() if against is None else estimates["against"] == against)
+        & (estimates["part"].isna() if part is None else estimates["part"] == part)
         & estimates["value"].notna()
     ]
-    return chosen.sort_values(by=["k", "t"])
+    return chosen.sort_values(by=["k", "t"]) if len(chosen) > 1 else chosen
 
 
 def at_k(
@@ -174,13 +181,7 @@ def whole(t_max: int, *families: pd.DataFrame) -> bool:
 
 
 def judgeable(rows: pd.DataFrame, low: str = "low", high: str = "high") -> bool:
-    """Say whether there are rows and all have an interval, as a verdict needs.
-
-    Args:
-        rows: Rows of table `estimates`.
-        low: Column of the lower end.
-        high: Column of the upper end.
-    """
+    """Say whether there are rows and all have an interval or band, as a verdict needs."""
     return not rows.empty and bool(rows.loc[:, [low, high]].notna().to_numpy().all())
 
 
@@ -218,8 +219,9 @@ def by_holm(rows: pd.DataFrame, adjusted: pd.DataFrame) -> tuple[Ints, str]:
 
 
 def span(value: float, low: float, high: float) -> str:
-    """Write an estimate with its interval."""
-    return f"{value:+.3f} [{low:+.3f}, {high:+.3f}]"
+    """Write an estimate with its interval, if it has one."""
+    known = not np.isnan([low, high]).any()
+    return f"{value:+.3f} [{low:+.3f}, {high:+.3f}]" if known else f"{value:+.3f}, no interval"
 
 
 def listed(rows: pd.DataFrame, by: str, low: str = "low", high: str = "high") -> str:
@@ -273,9 +275,9 @@ def seeds(estimates: pd.DataFrame, subject: Subject, k: int, t: int) -> str:
     if one["seeds"] < 2:
         return "one training seed: conditional on one checkpoint"
     if pd.isna(one["low"]):
-        return f"over {one['seeds']} seeds: {one['value']:+.3f}, no spread"
+        return f"over {one['seeds']} seeds: {one['value']:+.3f}, no interval"
     interval = span(one["value"], one["low"], one["high"])
-    return f"over {one['seeds']} seeds at k={k}, T={t}: {interval} (t, {one['seeds'] - 1} df)"
+    return f"over {one['seeds']} seeds at k={k}, T={t}: {interval} (t)"
 
 
 def each_seed(estimates: pd.DataFrame, subject: Subject) -> list[Subject]:

@@ -1,25 +1,18 @@
-"""Every claim of the studied paper, declared with its rule, and the table of verdicts.
+"""Every claim of the studied paper, declared with its rule, and what a row of the ledger holds.
 
 Source:
     Claims, values and sections: abstract-level summary of the paper "What does multi-turn
     reinforcement learning really improve in LLM agents?". Statistics and rules: ours.
 """
 
-from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
-
-import pandas as pd
-
-from turnscope import registry
-from turnscope.arms import seeded
-from turnscope.types import Arm
 
 HOLDS, CONTRADICTED, INCONCLUSIVE = "holds", "contradicted", "inconclusive"
 NOT_RUN, REPRODUCED = "not run", "reproduced"
 PAPER_MODELS = ("qwen3_4b", "qwen3_8b")
 """Only these can reproduce a number; others can show that a direction holds in them."""
-OPEN = ("env", "model", "policy", "value", "low", "high", "null_value")
+OPEN = ("env", "model", "policy", "value", "low", "high", "null_value", "naive_value", "code")
 """Columns that depend on what was run."""
 
 
@@ -36,6 +29,10 @@ class Claim:
     rule: str
     """When it holds and when it is contradicted, which is the mirror image where nothing is said.
     Anything else is inconclusive, and what has no interval is not judged at all."""
+    figure: str
+    """Module of the figure that shows it."""
+    summary: str
+    """Module of the table that shows it; `claims` holds the numbers of every claim."""
 
 
 CLAIMS = (
@@ -47,6 +44,8 @@ CLAIMS = (
         "D(k, T_max), paired mean difference to base, at the k where its band reaches lowest",
         "the simultaneous 95% band over k is above 0 at every k; contradicted if it is below 0 at "
         "any k",
+        figure="pass_at_k",
+        summary="claims",
     ),
     Claim(
         "C1b",
@@ -57,6 +56,8 @@ CLAIMS = (
         "the 95% intervals of D(1, T_max) and of D(k_max, T_max) - D(1, T_max) are above 0 and "
         "above -0.02 (a non-inferiority margin), in this order; contradicted, whatever else, if "
         "the second is below 0",
+        figure="pass_at_k",
+        summary="claims",
     ),
     Claim(
         "C2a",
@@ -66,6 +67,8 @@ CLAIMS = (
         "D(8, T_max) - D(8, 0.3 T_max), paired",
         "its 95% interval is above 0, and so is the simultaneous 95% band over T of D(8, T_max); "
         "contradicted if the interval is below 0",
+        figure="pass_at_t",
+        summary="claims",
     ),
     Claim(
         "C2b",
@@ -77,6 +80,8 @@ CLAIMS = (
         "above 0 at none of the budgets of 10% to 30% of T_max; or it is below 0 somewhere before "
         "T*, and in more than 95% of the bootstrap draws the curves cross. Contradicted if this "
         "does not hold and the band is above 0 at all of the budgets of 10% to 30%",
+        figure="crossover",
+        summary="claims",
     ),
     Claim(
         "C2c",
@@ -86,55 +91,87 @@ CLAIMS = (
         "bound minus Pass@(8, T), at the budget of 10% to 30% of T_max where it is least",
         "its 95% interval is above 0.05 at each budget of 10% to 30% of T_max; contradicted if it "
         "is below 0.05 at all of them",
+        figure="pass_at_t",
+        summary="claims",
     ),
     Claim(
         "C3a",
         "3.3",
         "Share of matched states where RL's step quality is better than base's (G=16 actions each)",
         "DeepCoder-MT 46.8%, FrozenLake 42.8%",
-        "better / tie / worse shares and Mann-Whitney probability",
-        "RL not better on a majority, and the interval of the Mann-Whitney probability contains "
-        "0.5 or lies within 0.05 of it; permutation-null share printed",
+        "share of matched states in which the mean quality of RL's actions is higher by more than "
+        "0.01; states where all actions are alike do not count. The shares of ties and worse "
+        "states, and the Mann-Whitney probability, are printed with it",
+        "95% intervals: the share is below 0.5, and the Mann-Whitney probability below 0.55; "
+        "contradicted if the share is above 0.5, or the Mann-Whitney probability above 0.55. A "
+        "policy whose actions are worse is not better either; the detail then says so. Without an "
+        "effect: the share after the actions of both policies were dealt out anew in each state. "
+        "Conditional on the training seeds",
+        figure="step_quality",
+        summary="claims",
     ),
     Claim(
         "C3b",
         "3.3",
         "On error states RL selects the better action more often",
         "FrozenLake 65.7%, DeepCoder-MT 67.3%",
-        "Mann-Whitney probability on error states minus on the others, disjoint selection",
-        "interval above 0",
+        "Mann-Whitney probability in states after an error minus that in clean states; an error "
+        "is told by the action before, never by those that are compared. Naive value: share of "
+        "better states, without ties, of those in which base's own compared actions are poor",
+        "95% interval above 0. The naive value is above 0.5 also for identical policies; what they "
+        "show is printed. Conditional on the training seeds",
+        figure="step_quality",
+        summary="error_states",
     ),
     Claim(
         "C3c",
         "3.3",
         "Continuation success from error states, RL against base",
         "FrozenLake 51.3% vs 38.6%; DeepCoder-MT 38.5% vs 22.9%",
-        "paired difference averaged over both prefix sources",
-        "interval above 0",
+        "D, difference to base in the share of continuations solved from the same states after an "
+        "error, with the turns that are left; averaged with equal weights over base's errors and "
+        "the trained policy's. Naive: D after errors of base's lost episodes alone",
+        "the 95% interval of D over tasks is above 0; contradicted if it is below 0. Conditional "
+        "on the training seeds; the sign in each seed, D after either policy's errors, by each "
+        "definition of an error and after injected errors are printed",
+        figure="continuation",
+        summary="error_states",
     ),
     Claim(
         "C3d",
         "3.3",
         "RL's step advantage is larger later in the trajectory (d_t = t / T_max)",
         "direction",
-        "slope of the step advantage on d_t",
-        "task-level interval above 0",
+        "least-squares slope of the Mann-Whitney probability on d_t, over matched states; that of "
+        "the difference in mean quality is printed with it",
+        "95% intervals over tasks of both slopes above 0; contradicted if both are below 0. How "
+        "much an action can change the quality may grow with depth, which the slope of the "
+        "probability does not follow. Conditional on the training seeds",
+        figure="depth",
+        summary="claims",
     ),
     Claim(
         "C4a",
         "4.1",
         "Mean action NLL under the base policy, RL actions against base actions",
         "12.20 vs 10.25",
-        "ratio of means",
-        "below 1.5 (locally plausible), interval given; token scope stated",
+        "mean NLL under base of the actions of RL, divided by that of base's own; NLL of an action "
+        "is a sum over all tokens sampled in the turn, its end included",
+        "locally plausible: the 95% interval is below 1.5; contradicted if it is above",
+        figure="nll",
+        summary="claims",
     ),
     Claim(
         "C4b",
         "4.1",
         "Cumulative log-likelihood ratio of successful trajectories, RL against base",
         "about 228 vs 26",
-        "difference of means",
-        "interval above 0, after the sanity checks pass",
+        "log-probability under RL minus that under base, summed over an episode: mean of RL's "
+        "successful episodes minus mean of base's",
+        "the 95% interval is above 0; contradicted if it is below. It is judged only if all sanity "
+        "checks of the likelihoods could be made and passed, for the arm and each of its seeds",
+        figure="llr",
+        summary="sanity",
     ),
     Claim(
         "C5",
@@ -147,6 +184,8 @@ CLAIMS = (
         "not above 0; contradicted if R_multi is below 0 or R_single on probe states above 0. "
         "Intervals are over tasks, conditional on the training seeds; the sign in each seed is "
         "printed",
+        figure="training_curves",
+        summary="claims",
     ),
     Claim(
         "C6a",
@@ -159,6 +198,8 @@ CLAIMS = (
         "difference in budget AUC at k=8 to grpo above 0; contradicted if D is below 0 at any of "
         "the budgets (Holm), or that interval is below 0. Tests and interval are over tasks, "
         "conditional on the training seeds; the sign of D in each seed is printed",
+        figure="process_supervision",
+        summary="budget_mix",
     ),
     Claim(
         "C6b",
@@ -167,6 +208,8 @@ CLAIMS = (
         "direction",
         "difference to grpo at 25% to 75% of T_max",
         "interval not above 0",
+        figure="process_supervision",
+        summary="budget_mix",
     ),
     Claim(
         "C7a",
@@ -177,6 +220,8 @@ CLAIMS = (
         "75% of T_max where it is least",
         "in each environment above 0 at all three budgets by t tests over training seeds (two-"
         "sided, 5%, Holm over these budgets and T_max); contradicted if below 0 at any of them",
+        figure="budget_mix",
+        summary="budget_mix",
     ),
     Claim(
         "C7b",
@@ -186,6 +231,8 @@ CLAIMS = (
         "difference to grpo in Pass@(8, T_max), paired by training seed, with its 90% interval",
         "non-inferior with a margin of 2 points: that interval (t over training seeds) is above "
         "-0.02; contradicted if the 95% interval is below -0.02",
+        figure="budget_mix",
+        summary="budget_mix",
     ),
     Claim(
         "CA",
@@ -194,6 +241,8 @@ CLAIMS = (
         "-",
         "as C1 and C2",
         "as C1 and C2",
+        figure="pass_at_t",
+        summary="claims",
     ),
 )
 BY_NAME = {claim.claim: claim for claim in CLAIMS}
@@ -220,32 +269,3 @@ def row(claim: str, verdict: str, detail: str, **columns: Any) -> dict[str, Any]
         )
     declared = asdict(BY_NAME[claim])
     return declared | dict.fromkeys(OPEN) | columns | {"verdict": verdict, "detail": detail}
-
-
-def assemble(estimates: pd.DataFrame, arms: Mapping[str, Arm]) -> list[dict[str, Any]]:
-    """Judge every claim by every evaluator, and list the claims that none could judge.
-
-    Args:
-        estimates: Rows of table `estimates`, all metrics, environments and models.
-        arms: The arms of the study, by name.
-
-    Returns:
-        Records of table `claims` in the order of declaration: one for each environment, model and
-        arm that was judged, or a single `not run`.
-
-    Raises:
-        ValueError: There are estimates of an arm that is not one of the study.
-    """
-    trained = {str(policy) for policy in estimates.loc[estimates["seeds"] > 0, "policy"].unique()}
-    if unknown := sorted({one for one in trained if not seeded(one)} - set(arms)):
-        raise ValueError(f"arm {unknown[0]!r} has estimates; arms of the study: {', '.join(arms)}")
-    judged: dict[str, list[dict[str, Any]]] = {claim.claim: [] for claim in CLAIMS}
-    for name in registry.names("claims"):
-        for record in registry.load("claims", name).judge(estimates, arms):
-            judged[record["claim"]].append(record)
-    missing = "Turnscope has no evaluator for this claim yet, or no estimate that it needs"
-    return [
-        record
-        for claim, found in judged.items()
-        for record in found or [row(claim, NOT_RUN, missing)]
-    ]
