@@ -1,4 +1,6 @@
 import base64
+import dataclasses
+import gzip
 import itertools
 import re
 from html.parser import HTMLParser
@@ -36,9 +38,27 @@ CLAIM = {
     "low": -0.05,
     "high": None,
     "null_value": None,
+    "naive_value": None,
+    "figure": "pass_at_k",
+    "summary": None,
+    "code": "claims.breadth",
     "rule": "band above 0 & so on",
     "verdict": "holds",
     "detail": "k=1: -0.03",
+}
+CODE = {"claims.breadth": "if value < 0:\n    pass\n"}
+CALIBRATION = {
+    "kind": "null",
+    "family": "C1 <every k>",
+    "studies": 500,
+    "found": 12,
+    "rate": 0.024,
+    "low": 0.0125,
+    "high": 0.0415,
+    "expected": 0.05,
+    "effect": None,
+    "p_value": 0.998,
+    "passed": True,
 }
 FACTS = {"Versions": {"torch": "2.13.0"}}
 VOID = {"br", "img", "input", "link", "meta", "hr"}
@@ -74,6 +94,8 @@ def render(
     sheets=(),
     arms=("grpo",),
     told=(),
+    calibration=(),
+    code=CODE,
 ) -> str:
     return report.render(
         pictures,
@@ -84,6 +106,8 @@ def render(
         arms={arm: Arm(arm, arm, arm in told) for arm in arms},
         sheets=sheets,
         facts=facts,
+        calibration=tables.conform(list(calibration), "calibration").to_pandas(),
+        code=code,
     )
 
 
@@ -170,6 +194,87 @@ def test_a_claim_is_told_with_its_interval_rule_and_verdict():
     assert "✓ holds" in text
 
 
+def test_what_an_artefact_would_say_stands_beside_the_number():
+    html = render(claims=ledger({"null_value": 0.428, "naive_value": 0.653}))
+    text = text_of(html)
+    assert "Without any effect it would be 0.428." in text
+    assert "The protocol that an artefact fakes would have said 0.653." in text
+    assert "two others stand beside it" in text
+    for words in ("Without any effect", "artefact"):
+        assert words not in text_of(render())
+
+
+def test_a_claim_leads_to_its_figure_its_table_and_the_code_that_judged_it():
+    claims = ledger({"summary": "gains"}, {"claim": "C2", "verdict": "not run"})
+    html = render(claims=claims, sheets=[SHEET])
+    text = text_of(html)
+    assert "See figure pass_at_k, table gains, code claims.breadth." in text
+    assert "See figure pass_at_k, code claims.breadth." in text
+    names = {attributes.get("id") for _, attributes in Page(html).elements}
+    for anchor in ("pass_at_k", "table-gains", "code-claims.breadth"):
+        assert f'href="#{anchor}"' in html
+        assert anchor in names
+    nowhere = {"figure": None, "summary": None, "code": None}
+    assert "See " not in text_of(render(claims=ledger(nowhere)))
+
+
+def test_a_claim_leads_to_nothing_that_the_page_does_not_hold():
+    html = render(pictures=(), claims=ledger({"summary": "gains"}), code={})
+    assert "See " not in text_of(html)
+    assert 'id="code"' not in html
+
+
+def test_the_code_that_judged_is_in_the_page_once_and_whole():
+    html = render(claims=ledger({}, {"policy": "gigpo"}))
+    code = html.split('<details id="code-claims.breadth"')[1].split("</details>")[0]
+    assert "<code>if value &lt; 0:\n    pass\n</code>" in code
+    assert html.count("if value &lt; 0:") == 1
+
+
+def test_the_calibration_is_told_with_what_it_should_be():
+    planted = {"kind": "planted", "family": "C3a", "effect": 0.1, "passed": False}
+    html = render(calibration=[CALIBRATION, CALIBRATION | planted])
+    assert 'href="#instrument"' in html
+    part = html.split('<h2 id="instrument">')[1].split("</section>")[0]
+    rows = [" ".join(re.sub("<[^>]*>", " ", row).split()) for row in part.split("<tr>")[2:]]
+    null = "C1 &lt;every k&gt; null – 500 12 0.024 [0.013, 0.042] 0.050 0.998 ✓ yes"
+    assert rows[0] == null.replace("[0.013, 0.042]", _words.interval(0.0125, 0.0415))
+    assert rows[1].startswith("C3a planted 0.100 500")
+    assert rows[1].endswith("✗ no")
+    assert "instrument" not in render()
+    naive = {"kind": "naive", "family": "naive: shares", "passed": False}
+    page = render(calibration=[CALIBRATION | naive])
+    part = page.split('<h2 id="instrument">')[1].split("</section>")[0]
+    assert "the protocols that Turnscope avoids" in part
+    assert "✗" not in part
+    assert part.split("<tr>")[-1].count(">artefact<") == 1
+
+
+def test_figures_stand_under_headings_and_unknown_ones_last():
+    names = ("my_own", "robustness", "pass_at_t", "llr", "pass_at_k")
+    html = render(pictures=[dataclasses.replace(PICTURE, name=name) for name in names])
+    part = html.split('<h2 id="figures">')[1].split("</section>")[0]
+    found = re.findall(r'<h3 id="figures-[^>]*>([^<]*)|<figure id="([^"]*)"', part)
+    assert [heading or name for heading, name in found] == [
+        *("Breadth and depth", "pass_at_t", "pass_at_k"),
+        *("Likelihood", "llr"),
+        *("Robustness", "robustness"),
+        *("Other figures", "my_own"),
+    ]
+    contents = html.split("<nav")[1].split("</nav>")[0]
+    assert [name for name in names if f'href="#{name}"' not in contents] == []
+
+
+def test_a_large_table_is_packed():
+    rows = "k,value\n" + "".join(f"{k},{k / 7}\n" for k in range(9000))
+    html = render(pictures=[dataclasses.replace(PICTURE, csv=rows)])
+    link = next(link for link in Page(html).all("a") if "download" in link)
+    assert link["download"] == "pass_at_k.csv.gz"
+    packed = base64.b64decode(str(link["href"]).split(",")[1])
+    assert gzip.decompress(packed).decode() == rows
+    assert len(packed) < len(rows) / 2
+
+
 def test_verdicts_are_counted_and_never_told_by_colour_alone():
     changes = [{"verdict": verdict, "claim": f"C{i}"} for i, verdict in enumerate(report.MARKS)]
     text = text_of(render(claims=ledger(*changes, {"verdict": "holds"})))
@@ -232,6 +337,15 @@ def test_a_table_without_environments_or_rows_is_shown_too():
     html = render(sheets=[Sheet("empty", "Empty", "Words.", "what,value\n")])
     assert "empty.csv, 0 rows" in text_of(html)
     assert "tables" not in render()
+
+
+def test_numbers_among_words_are_not_rounded_and_long_words_may_break():
+    text = "a text that is longer than most and need not stand on a single line"
+    rows = f"env,model,setting,value\n,,learning rate,0.0007\n,,why,{text}\n"
+    html = render(sheets=[Sheet("plain", "Plain", "Words.", rows)])
+    assert sheet_rows(html)[1] == ["learning rate", "0.0007"]
+    assert f'<td class="long">{text}</td>' in html
+    assert "<caption>" not in html.split('<h2 id="tables">')[1].split("</section>")[0]
 
 
 def test_arms_stand_in_the_order_of_the_study():
@@ -367,6 +481,7 @@ def test_a_study_without_results_still_has_a_report():
         (0, True, "+0.000"),
         (None, False, "–"),
         (float("nan"), False, "–"),
+        (-1e-18, False, "0.000"),
     ],
 )
 def test_numbers_are_written_for_a_reader(value, sign, words):

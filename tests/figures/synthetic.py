@@ -3,12 +3,16 @@
 import functools
 import zlib
 from collections.abc import Sequence
+from types import ModuleType
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from tests import simulated
+from tests import duels, likely, simulated
+from tests.metrics import continued
 from turnscope import budgets, registry, schemas, tables
+from turnscope.claims import _judges, _variants
 from turnscope.metrics import Settings, schooling
 from turnscope.types import Arm
 
@@ -21,7 +25,11 @@ METRICS = (
     "over_seeds",
     "between_arms",
     "awareness",
+    "boundary",
+    "survival",
 )
+STEPWISE = ("step_quality", "recovery", "likelihood")
+PAIRED = ("iso_token", "handover", "entropy_matched")
 FOUR = ("grpo", "gigpo", "oracle_process", "budget_mix")
 FIFTEEN = (
     *FOUR,
@@ -86,12 +94,85 @@ def estimates(
         for metric in METRICS:
             rows = registry.load("metrics", metric).estimate(tasks_frame, episodes, settings)
             parts.append(rows)
+        parts += _paired(tasks_frame, episodes.loc[~episodes["told"]], arms, settings)
         curves = training(envs=(env,), arms=arms, seeds=seeds, t_max=t_max)
         parts.append(schooling.estimate(tasks_frame, curves, settings))
         parts.append(_step_rewards(env, arms, seeds))
     frame = pd.concat([part for part in parts if len(part)], ignore_index=True)
     tables.conform(frame, "estimates")
     return frame
+
+
+@functools.cache
+def stepwise(
+    metric: str,
+    *,
+    envs: tuple[str, ...] = ("frozen_lake",),
+    arms: tuple[str, ...] = ("grpo",),
+    seeds: int = 3,
+    t_max: int = 12,
+    tasks: int = 60,
+    draws: int = 200,
+) -> pd.DataFrame:
+    """Return rows of `estimates` of one of `STEPWISE`, for the first five arms of a study."""
+    settings = Settings(ks=KS, k=8, shares=(0.5, 1.0), draws=draws, seed=1)
+    module = registry.load("metrics", metric)
+    leads = {f"{arm}-s{seed}": 0.1 + 0.05 * seed for arm in arms[:5] for seed in range(seeds)}
+    parts = []
+    for env in envs:
+        frame, _ = simulated.study(zlib.crc32(env.encode()), tasks=tasks, episodes=1, t_max=t_max)
+        frame = frame.assign(env=env)
+        rows = _steps(module.SOURCE, frame, leads, t_max).assign(env=env)
+        parts.append(module.estimate(frame, rows, settings))
+    return pd.concat(parts, ignore_index=True)
+
+
+def _steps(table: str, tasks: pd.DataFrame, leads: dict[str, float], t_max: int) -> pd.DataFrame:
+    ids = tasks.loc[tasks["split"] == "test", "task_id"].tolist()
+    if table == "actions":
+        return duels.actions(1, tasks, [*leads], per_task=4, lift=0.1, t_max=t_max)
+    if table == "likelihood":
+        return likely.rows(1, ids, leads, turns=t_max)
+    return continued.continuations(1, ids, leads, injected=20, samples=4, t_max=t_max)
+
+
+def shown(module: ModuleType, **study: Any) -> pd.DataFrame:
+    """Return the estimates of a study, those of `STEPWISE` where a module shows them."""
+    some = [stepwise(metric, **study) for metric in STEPWISE if metric in module.SOURCES]
+    return pd.concat([estimates(**study), *some], ignore_index=True) if some else estimates(**study)
+
+
+@functools.cache
+def ledger(**study: Any) -> dict[str, pd.DataFrame]:
+    """Return tables `claims` and `robustness` of the same study, as the tables module would.
+
+    Only the first arm is judged step by step, for that takes long.
+    """
+    names = study.get("arms", ("grpo",))
+    first, arms = study | {"arms": names[:1]}, named(*names)
+    some = [stepwise(metric, **first) for metric in STEPWISE]
+    rows = pd.concat([estimates(**study), *some], ignore_index=True)
+    judged = _judges.assemble(rows, arms)
+    made = {"claims": judged, "robustness": _variants.judge(judged, rows, arms)}
+    return {name: tables.conform(found, name).to_pandas() for name, found in made.items()}
+
+
+def more(module: ModuleType, **study: Any) -> dict[str, pd.DataFrame]:
+    """Return what a figure or a summary shows besides estimates and training curves."""
+    if not {"claims", "robustness"} & set(module.SOURCES):
+        return {}
+    return {name: table for name, table in ledger(**study).items() if name in module.SOURCES}
+
+
+def _paired(
+    tasks: pd.DataFrame, episodes: pd.DataFrame, arms: Sequence[str], settings: Settings
+) -> list[pd.DataFrame]:
+    """Estimate what is made of the turns and of heated episodes of the first five arms."""
+    known = episodes["policy"].str.split("-s").str[0].isin(["base", *arms[:5]])
+    some = episodes.loc[known].reset_index(drop=True)
+    rows = {"turns": simulated.turns(some), "heated": simulated.heated(some)}
+    modules = [registry.load("metrics", name) for name in PAIRED]
+    return [module.estimate(tasks, rows[module.SOURCE], settings) for module in modules]
 
 
 def _told(

@@ -40,7 +40,11 @@ def module(request):
 def drawn(module, **study):
     arms = study.get("arms", ("grpo",))
     return module.data(
-        synthetic.estimates(**study), synthetic.training(**study), k=8, arms=synthetic.named(*arms)
+        synthetic.shown(module, **study),
+        synthetic.training(**study),
+        k=8,
+        arms=synthetic.named(*arms),
+        **synthetic.more(module, **study),
     )
 
 
@@ -96,8 +100,9 @@ def test_without_estimates_there_is_nothing_to_draw(module):
     estimates, training = (
         table.empty_table().to_pandas() for table in (schemas.ESTIMATES, schemas.TRAINING)
     )
+    more = {name: table.iloc[:0] for name, table in synthetic.more(module).items()}
     with pytest.raises(ValueError, match=module.__name__.split(".")[-1]):
-        module.data(estimates, training, k=8, arms=synthetic.named())
+        module.data(estimates, training, k=8, arms=synthetic.named(), **more)
 
 
 def test_missing_numbers_leave_gaps(module):
@@ -108,11 +113,13 @@ def test_missing_numbers_leave_gaps(module):
 
 
 def test_the_order_of_the_rows_does_not_matter(module):
-    estimates, training = synthetic.estimates(), synthetic.training()
+    estimates, training = synthetic.shown(module), synthetic.training()
     shuffled = estimates.sample(frac=1, random_state=1).set_index(pd.Index([0] * len(estimates)))
-    mixed = module.data(shuffled, training[::-1], k=8, arms=synthetic.named("grpo"))
+    more = synthetic.more(module)
+    turned = {name: table[::-1] for name, table in more.items()}
+    mixed = module.data(shuffled, training[::-1], k=8, arms=synthetic.named("grpo"), **turned)
     pd.testing.assert_frame_equal(
-        mixed, module.data(estimates, training, k=8, arms=synthetic.named("grpo"))
+        mixed, module.data(estimates, training, k=8, arms=synthetic.named("grpo"), **more)
     )
 
 
@@ -160,10 +167,11 @@ study = {"arms": ("grpo", "new", "other"), "seeds": 2}
 for name in registry.names("figures"):
     module = registry.load("figures", name)
     frame = module.data(
-        synthetic.estimates(**study),
+        synthetic.shown(module, **study),
         synthetic.training(**study),
         k=8,
         arms=synthetic.named(*study["arms"]),
+        **synthetic.more(module, **study),
     )
     paths = [Path(sys.argv[1], f"{name}.{kind}") for kind in ("csv", "pdf", "png", "svg")]
     _style.save(module.plot(frame), frame, paths)

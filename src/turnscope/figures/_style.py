@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import matplotlib as mpl
+import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
@@ -255,6 +256,9 @@ def save(figure: Figure, frame: pd.DataFrame, paths: Iterable[Path]) -> None:
     with _type():
         figure.draw_without_rendering()
         figure.set_layout_engine("none")  # one layout for all files
+        for ax in figure.axes:  # whose last bits may differ between runs
+            box = ax.get_position()
+            ax.set_position(box.from_extents(*np.round(box.extents, 9)))
     for kind, path in kinds.items():
         with replacing(path) as draft, _type():
             if kind == "csv":

@@ -3,53 +3,20 @@
 It loads nothing from anywhere, and equal inputs give equal bytes.
 """
 
-import base64
-import csv
-import io
-import itertools
-import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import pandas as pd
 
 from turnscope.arms import is_seed
-from turnscope.report import _page, _sheets, _studies
+from turnscope.report import _page, _pictures, _sheets, _studies, _verdicts
+from turnscope.report._pictures import Picture
 from turnscope.report._sheets import Sheet
-from turnscope.report._words import interval, short, span
+from turnscope.report._verdicts import MARKS
+from turnscope.report._words import interval, span
 from turnscope.types import Arm
 
 __all__ = ["MARKS", "Picture", "Sheet", "render"]
-
-MARKS = {
-    "reproduced": "✓",
-    "holds": "✓",
-    "contradicted": "✗",
-    "inconclusive": "?",
-    "not run": "–",
-}
-"""Verdicts in the order of the tally, each with a sign, so that colour is not all that tells."""
-ENLARGED = 1.4
-"""A figure on the screen against its size on paper."""
-MANY = 4
-"""Rows of one claim beyond which their verdicts are counted and the rows fold away."""
-PREVIEW = 12
-"""Rows of a figure's table that are shown; the file to download holds all."""
-
-
-@dataclass(frozen=True, slots=True)
-class Picture:
-    """One figure of the report."""
-
-    name: str
-    """Name of the figure's module; the anchor of the figure in the page."""
-    title: str
-    caption: str
-    svg: str
-    """Text of the SVG file."""
-    csv: str
-    """Text of the CSV file."""
 
 
 def render(
@@ -62,6 +29,8 @@ def render(
     arms: Mapping[str, Arm],
     sheets: Sequence[Sheet],
     facts: Mapping[str, Mapping[str, Any]],
+    calibration: pd.DataFrame,
+    code: Mapping[str, str],
 ) -> str:
     """Write the report.
 
@@ -74,6 +43,8 @@ def render(
         arms: The arms of the study by name, in order.
         sheets: Tables in the order of the page.
         facts: What else there is to know of the setup, by heading and name.
+        calibration: Rows of `calibration`; none if the instrument was not calibrated.
+        code: Text of the modules that judged, by name as in `claims`.
 
     Returns:
         A whole HTML document without a reference to any other file.
@@ -81,57 +52,26 @@ def render(
     Raises:
         ValueError: A claim has a verdict that does not exist.
     """
-    if unknown := sorted(set(claims["verdict"]) - set(MARKS)):
-        raise ValueError(f"verdict {unknown[0]!r}; known: {', '.join(MARKS)}")
     trained = estimates.loc[~is_seed(estimates["policy"]) & (estimates["seeds"] > 0)]
-    rows = [_claim(record) for record in claims.to_dict("records")]
+    figures, summaries = ([one.name for one in shown] for shown in (pictures, sheets))
+    rows = _verdicts.rows(claims, figures, summaries, code)
     return _page.fill(
         marks=MARKS,
-        tally=_tally(rows),
-        judged=_judged(rows),
+        tally=_verdicts.tally(rows),
+        judged=_verdicts.judged(rows),
         not_run=[row for row in rows if row["verdict"] == "not run"],
+        artefacts=bool(claims[["null_value", "naive_value"]].notna().to_numpy().any()),
         seeds=span(sorted(set(trained["seeds"].astype(int)))),
         studies=_studies.studies(estimates, k, arms),
+        calibration=[_calibrated(record) for record in calibration.to_dict("records")],
         sheets=[_sheets.shown(sheet) for sheet in sheets],
         margin=margin,
         endings=[*_studies.ENDINGS.values(), *_studies.LENGTHS.values(), "tasks never played"],
-        pictures=[_picture(picture) for picture in pictures],
+        groups=_pictures.grouped(pictures),
         setup=[(title, list(values.items())) for title, values in facts.items()],
+        code=sorted(code.items()),
     )
 
 
-def _tally(rows: list[dict[str, Any]]) -> list[tuple[str, int]]:
-    verdicts = [row["verdict"] for row in rows]
-    return [(verdict, verdicts.count(verdict)) for verdict in MARKS if verdict in verdicts]
-
-
-def _judged(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Gather the rows of each claim that was judged."""
-    judged = (row for row in rows if row["verdict"] != "not run")
-    claims = [list(group) for _, group in itertools.groupby(judged, key=lambda row: row["claim"])]
-    return [{"rows": one, "many": len(one) > MANY, "tally": _tally(one)} for one in claims]
-
-
-def _claim(record: dict[Any, Any]) -> dict[str, Any]:
-    row = {str(name): None if pd.isna(value) else value for name, value in record.items()}
-    where = " · ".join(str(row[name]) for name in ("env", "model", "policy") if row[name])
-    return row | {"interval": interval(row["low"], row["high"]), "where": where}
-
-
-def _picture(picture: Picture) -> dict[str, Any]:
-    size = re.search(r'<svg[^>]*\bwidth="([0-9.]+)pt"', picture.svg)
-    inches = float(size[1]) / 72 if size else 6.9
-    heads, *rows = list(csv.reader(io.StringIO(picture.csv)))
-    return {
-        "name": picture.name,
-        "title": picture.title,
-        "caption": picture.caption,
-        "alt": f"{picture.title}. {picture.caption.split('. ')[0]}. All numbers are in the table.",
-        "svg": base64.b64encode(picture.svg.encode()).decode(),
-        "csv": base64.b64encode(picture.csv.encode()).decode(),
-        "width": round(inches * 96 * ENLARGED),
-        "wide": inches > 4,
-        "heads": heads,
-        "rows": [[short(cell) for cell in row] for row in rows[:PREVIEW]],
-        "count": len(rows),
-    }
+def _calibrated(record: dict[Any, Any]) -> dict[str, Any]:
+    return record | {"interval": interval(record["low"], record["high"])}

@@ -1,6 +1,5 @@
 """Tables that are drawn up elsewhere, as the reader sees them."""
 
-import base64
 import csv
 import io
 import re
@@ -8,7 +7,8 @@ from dataclasses import dataclass
 from itertools import groupby
 from typing import Any
 
-from turnscope.report._words import MISSING, number
+from turnscope.report._files import download
+from turnscope.report._words import MISSING, NOISE, number
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,8 +24,10 @@ class Sheet:
     by the columns env and model, if there are such."""
 
 
-Cell = tuple[str, str, bool]
-"""Text, interval, and whether it is a number."""
+LONG = 30
+"""Letters of a text beyond which it may break into lines."""
+Cell = tuple[str, str, str]
+"""Text, interval, and its kind: `number`, `long` or neither."""
 
 
 def shown(sheet: Sheet) -> dict[str, Any]:
@@ -38,13 +40,15 @@ def shown(sheet: Sheet) -> dict[str, Any]:
     numeric = {name for name in columns if all(_numeric(row[name]) for row in records)}
     parts = [
         (name, [[_cell(row, column, numeric) for column in columns] for row in part])
-        for name, part in groupby(records, lambda row: " · ".join(row[name] for name in where))
+        for name, part in groupby(
+            records, lambda row: " · ".join(filter(None, map(row.get, where)))
+        )
     ]
     return {
         "name": sheet.name,
         "title": sheet.title,
         "caption": sheet.caption,
-        "csv": base64.b64encode(sheet.csv.encode()).decode(),
+        "file": download(f"{sheet.name}.csv", sheet.csv),
         "heads": [(name.replace("_", " "), name in numeric) for name in columns],
         "parts": parts,
         "count": len(rows),
@@ -52,9 +56,11 @@ def shown(sheet: Sheet) -> dict[str, Any]:
 
 
 def _cell(row: dict[str, str], name: str, numeric: set[str]) -> Cell:
+    if name not in numeric:
+        return row[name] or MISSING, "", "long" if len(row[name]) > LONG else ""
     ends = [_written(row.get(f"{name}_{end}", "")) for end in ("low", "high")]
     interval = f"[{ends[0]}, {ends[1]}]" if ends != [MISSING, MISSING] else ""
-    return _written(row[name]), interval, name in numeric
+    return _written(row[name]), interval, "number"
 
 
 def _numeric(text: str) -> bool:
@@ -65,7 +71,7 @@ def _written(text: str) -> str:
     """Write a number with three decimals, unless it has fewer or would read as 0."""
     if not text:
         return MISSING
-    if not _numeric(text) or re.fullmatch(r"-?\d+(\.\d{1,2})?", text):
-        return text.replace("-", "−") if _numeric(text) else text
+    if re.fullmatch(r"-?\d+(\.\d{1,2})?", text):
+        return text.replace("-", "−")
     value = float(text)
-    return f"{value:.1e}".replace("-", "−") if 0 < abs(value) < 0.0005 else number(value)
+    return f"{value:.1e}".replace("-", "−") if NOISE < abs(value) < 0.0005 else number(value)

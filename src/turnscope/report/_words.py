@@ -5,12 +5,15 @@ import re
 import pandas as pd
 
 MISSING = "–"
+NOISE = 1e-12
+"""What is not larger is 0, but for rounding."""
 
 
 def number(value: float | None, sign: bool = False) -> str:
     """Write a number for a reader; a dash where there is none."""
     if value is None or pd.isna(value):
         return MISSING
+    value = 0.0 if abs(value) < NOISE else value
     digits = 3 if abs(value) < 10 else 1
     return f"{value:{'+' if sign else ''}.{digits}f}".replace("-", "−")
 
