@@ -77,6 +77,17 @@ def test_truncation_agrees_with_sampling_anew(estimates):
     assert (rows["p_value"] < 0.05).all()
 
 
+def test_likelihoods_pass_their_sanity_checks(estimates):
+    passed = estimates[estimates["metric"].str.fullmatch("sanity_.*_passed")]
+    assert set(passed["policy"]) == {"grpo", *SEEDS}
+    assert (passed["value"] == 1).all()
+
+
+def test_every_claim_that_frozen_lake_allows_is_judged(results):
+    claims = tables.read(results / "claims/claims.parquet", "claims")
+    assert set(claims.loc[claims["verdict"] == "not run", "claim"]) == {"C6b", "CA"}
+
+
 def test_a_second_run_from_scratch_gives_the_same_bytes(results, tmp_path):
     run(tmp_path)
     again = tmp_path / "results"
