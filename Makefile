@@ -8,7 +8,7 @@ SNAKEMAKE := $(BIN)/snakemake --cores $(CORES)
 PIP := $(BIN)/python -m pip install --disable-pip-version-check --no-input --quiet
 
 .DEFAULT_GOAL := help
-.PHONY: help figures study restore test check docs bench verify clean
+.PHONY: help figures study calibrate restore test check docs bench verify clean
 
 help:  ## list the targets
 	@sed -n 's/^\([a-z]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 10
@@ -20,6 +20,10 @@ figures: $(VENV)/.run  ## set up, run the study of config.yaml, and say where it
 
 study: $(VENV)/.run  ## the wider study of config/full.yaml, under results/full
 	@$(SNAKEMAKE) all --configfile config/full.yaml --directory results/full --quiet host reason
+
+calibrate: $(VENV)/.run  ## run the analysis on 500 studies without any effect; the next report shows it
+	@$(SNAKEMAKE) calibrate --quiet host reason
+	@PYTHONPATH=src $(BIN)/python -m turnscope.calibration results/calibration/calibration.parquet
 
 restore: $(VENV)/.run  ## accept the files under results/, if the present code and config would make them
 	@$(SNAKEMAKE) all --forceall --dry-run --printshellcmds | PYTHONPATH=src $(BIN)/python -m turnscope.stages._restore

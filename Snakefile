@@ -22,12 +22,14 @@ rule all:
         # Not only the last artifacts: one that was lost on the way is made again.
         "results/report.html",
         "results/claims/claims.parquet",
+        "results/claims/robustness.parquet",
         drawn(),
         tabulated(),
         estimates_of(*study["metrics"]),
         played(),
         trained(),
         probed(),
+        compared(),
     localrule: True
     message:
         "The study is complete"
@@ -43,5 +45,7 @@ rule all_figures:
 
 include: "workflow/rules/policies.smk"
 include: "workflow/rules/episodes.smk"
+include: "workflow/rules/matched.smk"
+include: "workflow/rules/calibration.smk"
 include: "workflow/rules/estimates.smk"
 include: "workflow/rules/figures.smk"

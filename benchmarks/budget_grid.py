@@ -102,10 +102,11 @@ def _play(policy: Policy, tasks: list[Task], turns: int, scratch: Path) -> pd.Da
         episodes=EPISODES,
         batch=BATCH,
         seed=draws.seed("bench"),
+        temperature=1.0,
         who={"env": "frozen_lake", "model": "nano", "policy": "base"},
     )
     heads = scratch / f"{turns}.parquet"
-    sampling.write(plan, policy, heads, scratch / "turns.parquet")
+    sampling.write([plan], policy, heads, scratch / "turns.parquet")
     return tables.read(heads, "episodes")
 
 

@@ -16,7 +16,7 @@ def tables_page() -> str:
     lines = [
         "# Tables",
         "",
-        "Made from `src/turnscope/schemas.py` by `make docs`. All tables are Parquet files. "
+        "Made from `src/turnscope/schemas` by `make docs`. All tables are Parquet files. "
         "Missing is null, never 0. An episode is named by env, model, policy, task_id and sample.",
     ]
     for name, schema in TABLES.items():

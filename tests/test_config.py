@@ -79,6 +79,7 @@ def alone(arm, **section):
         study__arms=[arm],
         metrics__reference=arm,
         sampling__told__policies=["base"],
+        matched__arms=[arm],
     )
 
 
@@ -113,6 +114,50 @@ def test_a_reference_outside_the_study_is_legal_if_nothing_is_compared_with_it()
     config.check(given, SCHEMA)
 
 
+@pytest.mark.parametrize(
+    ("changes", "line"),
+    [
+        (
+            {"matched__arms": ["ppo"]},
+            r"matched\.arms: 'ppo' is no arm of the study, and metric '\w+'",
+        ),
+        (
+            {
+                "matched__arms": ["budget_mix_told"],
+                "study__arms": ["grpo", "budget_mix_told"],
+            },
+            r"matched\.arms: 'budget_mix_told' is trained seeing .* legal is grpo$",
+        ),
+        ({"matched__arms": []}, r"matched\.arms: names no arm, and metric '\w+' compares one"),
+        ({"matched__scored": 33}, r"matched\.scored: 33 is above sampling\.episodes = 32"),
+        ({"matched__heated": 7}, r"metrics\.k: 8 is above matched\.heated = 7"),
+        (
+            {"sampling__temperature": 0.7},
+            r"sampling\.temperature: 0\.7 is not 1, and metric 'likeli",
+        ),
+    ],
+)
+def test_a_comparison_that_cannot_be_made_is_refused(changes, line):
+    with pytest.raises(ValueError, match=f"^{line}"):
+        config.check(study(**changes), SCHEMA)
+
+
+def test_heated_policies_need_likelihoods_too():
+    plain = {"figures": ["pass_at_k"], "summaries": []}
+    plain |= {"study__metrics": ["pass_at_kt", "entropy_matched"]}
+    for changes, line in (
+        ({"sampling__temperature": 0.7}, "sampling.temperature: 0.7 is not 1"),
+        ({"matched__scored": 33}, "matched.scored: 33 is above sampling.episodes"),
+    ):
+        with pytest.raises(ValueError, match=f"^{re.escape(line)}"):
+            config.check(study(**plain, **changes), SCHEMA)
+
+
+def test_what_is_not_compared_may_be_named():
+    plain = {"figures": ["pass_at_k"], "summaries": [], "study__metrics": ["pass_at_kt"]}
+    config.check(study(matched__arms=["ppo"], **plain), SCHEMA)
+
+
 def test_an_arm_that_sees_the_turns_left_must_be_played_so():
     plain = {"figures": ["pass_at_k"], "summaries": [], "study__metrics": ["pass_at_kt"]}
     line = (
@@ -142,7 +187,7 @@ def test_an_arm_that_needs_step_qualities_needs_an_environment_that_has_them(mon
         r"^arms\.oracle_process: it needs a step_quality, and environment 'frozen_lake' has none$"
     )
     with pytest.raises(ValueError, match=line):
-        config.check(study(), SCHEMA)
+        config.check(study(study__arms=["grpo", "oracle_process"]), SCHEMA)
     config.check(study(study__arms=["grpo"]), SCHEMA)
 
 
@@ -396,7 +441,7 @@ def test_a_missing_key_is_named():
     [(kind, name) for kind in ("figures", "summaries") for name in registry.names(kind)],
 )
 def test_sources_are_read_without_importing_what_shows_them(kind, name):
-    known = {*registry.names("metrics"), "training"}
+    known = {*registry.names("metrics"), *config.TABLES}
     assert set(config.declared(kind, name, "SOURCES")) <= known
 
 

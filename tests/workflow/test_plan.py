@@ -12,7 +12,7 @@ from turnscope import registry
 
 pytestmark = pytest.mark.slow
 FIGURES = registry.names("figures")
-ARMS = ["grpo", "gigpo", "oracle_process", "budget_mix"]
+ARMS = ["grpo", "gigpo", "budget_mix"]
 
 
 @pytest.fixture(scope="module")
@@ -31,11 +31,10 @@ def test_the_study_is_played_trained_and_drawn(everything):
         "Make the tasks of frozen_lake",
         "Make the base policy of nano in frozen_lake",
         f"Choose the probe states {nano}",
-        f"Play base {nano}, blind-T8",
-        f"Play base {nano}, blind-T4",
-        f"Play grpo-s0 {nano}, blind-T4",
-        f"Play base {nano}, told-T8",
-        f"Play base {nano}, told-T4",
+        f"Play base {nano}, blind",
+        f"Play base {nano}, again",
+        f"Play grpo-s0 {nano}, again",
+        f"Play base {nano}, told",
         f"Estimate pass_at_kt {nano}",
         "Judge the claims",
         "Write the report",
@@ -46,11 +45,13 @@ def test_the_study_is_played_trained_and_drawn(everything):
         assert {
             f"Train {arm}, seed 0, from nano in frozen_lake",
             f"Train {arm}, seed 1, from nano in frozen_lake",
-            f"Play {arm}-s0 {nano}, blind-T8",
-            f"Play {arm}-s1 {nano}, blind-T8",
+            f"Play {arm}-s0 {nano}, blind",
+            f"Play {arm}-s1 {nano}, blind",
         } <= set(everything)
-    assert f"Play grpo-s0 {nano}, told-T8" not in everything
-    assert f"Play gigpo-s0 {nano}, blind-T4" not in everything
+    assert f"Play grpo-s0 {nano}, told" not in everything
+    assert f"Play gigpo-s0 {nano}, again" not in everything
+    assert f"Compare grpo-s1 with base in equal states, {nano.removeprefix('of ')}" in everything
+    assert not [job for job in everything if job.startswith("Compare gigpo")]
 
 
 def test_no_plan_names_a_job_twice(everything):
@@ -66,7 +67,7 @@ def test_every_figure_is_a_target_by_its_name(repo, figure):
 def test_a_study_of_base_policies_needs_no_training(repo):
     jobs = planned(repo, "results/estimates/frozen_lake/nano/pass_at_kt.parquet")
     assert len([job for job in jobs if job.startswith("Train ")]) == 2 * len(ARMS)
-    jobs = planned(repo, "results/episodes/frozen_lake/nano/base/blind-T8/episodes.parquet")
+    jobs = planned(repo, "results/episodes/frozen_lake/nano/base/blind/episodes.parquet")
     assert not [job for job in jobs if job.startswith("Train ")]
 
 
@@ -86,10 +87,9 @@ def test_an_arm_that_sees_the_turns_left_is_also_played_so(repo, tmp_path):
         study={"arms": ["gigpo", "grpo", "budget_mix_told"]},
         sampling={"episodes": 8, "batch": 256, "told": {"shares": [0.5, 1.0], "episodes": 8}},
     )
-    told = [job.split()[1] for job in planned(repo, "all", study=study) if "told-T" in job]
+    told = [job.split()[1] for job in planned(repo, "all", study=study) if job.endswith(", told")]
     policies = ["base", "budget_mix_told-s0", "budget_mix_told-s1", "grpo-s0", "grpo-s1"]
-    assert sorted(set(told)) == policies
-    assert len(told) == 2 * len(policies)
+    assert sorted(told) == policies
 
 
 def test_whoever_compares_arms_knows_their_order_and_how_they_are_trained(repo, tmp_path):
@@ -114,9 +114,16 @@ def test_whoever_compares_arms_knows_their_order_and_how_they_are_trained(repo, 
 def test_budgets_that_several_shares_round_up_to_are_played_once(repo, tmp_path):
     shares = {"shares": [0.3, 0.35, 1.0], "episodes": 8}  # of 8 turns: 3, 3 and 8
     study = overlaid(repo, tmp_path, sampling={"episodes": 8, "batch": 256, "told": shares})
-    jobs = planned(repo, "all", study=study)
-    told = [job for job in jobs if job.startswith("Play base") and "told" in job]
-    assert [job.split()[-1] for job in told] == ["told-T3", "told-T8"]
+    target = "results/episodes/frozen_lake/nano/base/told/episodes.parquet"
+    assert sampled(snakemake(repo, "--dry-run", "-p", target, study=study))["turns"] == [3, 8]
+
+
+def sampled(done):
+    """Return the specification of the only job that plays."""
+    assert done.returncode == 0, done.stdout
+    (line,) = [line for line in done.stdout.splitlines() if "stages.sample" in line]
+    words = shlex.split(line)
+    return json.loads(words[words.index("--spec") + 1])
 
 
 def test_an_arm_with_the_tokens_of_another_waits_for_it(repo):
@@ -237,11 +244,11 @@ def test_jobs_that_ask_for_no_gpu_see_none_and_threads_are_those_of_the_rule(rep
 
 
 @pytest.mark.parametrize(
-    ("condition", "tasks", "episodes"),
-    [("blind-T8", None, 12), ("blind-T4", 20, 8), ("told-T8", None, 10), ("told-T4", None, 10)],
+    ("condition", "turns", "tasks", "episodes"),
+    [("blind", [8], None, 12), ("again", [4], 20, 8), ("told", [4, 8], None, 10)],
 )
 def test_only_blind_episodes_under_smaller_budgets_are_few(
-    repo, tmp_path, condition, tasks, episodes
+    repo, tmp_path, condition, turns, tasks, episodes
 ):
     target = f"results/episodes/frozen_lake/nano/base/{condition}/episodes.parquet"
     study = yaml.safe_load((repo / "config/test.yaml").read_text())
@@ -249,12 +256,8 @@ def test_only_blind_episodes_under_smaller_budgets_are_few(
     study["sampling"]["told"]["episodes"] = 10
     overlay = tmp_path / "more.yaml"
     overlay.write_text(yaml.safe_dump(study))
-    done = snakemake(repo, "--dry-run", "-p", target, study=str(overlay))
-    assert done.returncode == 0, done.stdout
-    (line,) = [line for line in done.stdout.splitlines() if "stages.sample" in line]
-    words = shlex.split(line)
-    spec = json.loads(words[words.index("--spec") + 1])
-    assert (spec["tasks"], spec["episodes"]) == (tasks, episodes)
+    spec = sampled(snakemake(repo, "--dry-run", "-p", target, study=str(overlay)))
+    assert (spec["turns"], spec["tasks"], spec["episodes"]) == (turns, tasks, episodes)
 
 
 def test_the_slurm_profile_is_found_by_its_name(repo):

@@ -38,7 +38,7 @@ wildcard_constraints:
     arm="[a-z][a-z0-9_]*",
     seed="[0-9]+",
     policy="base|[a-z][a-z0-9_]*-s[0-9]+",
-    condition="(blind|told)-T[0-9]+",
+    condition="blind|again|told",
     metric="[a-z][a-z0-9_]*",
     figure="[a-z][a-z0-9_]*",
     summary="[a-z][a-z0-9_]*",
@@ -116,22 +116,35 @@ def gpus(wildcards):
     return 0 if "build" in config["models"][wildcards.model] else 1
 
 
+def blind(policy, table):
+    """Name the blind episodes or turns of a policy under T_max, in the pair at hand."""
+
+    def path(wildcards):
+        named = policy.format(**dict(wildcards.items()))
+        return f"results/episodes/{wildcards.env}/{wildcards.model}/{named}/blind/{table}.parquet"
+
+    return path
+
+
+def pairs():
+    """Name the policies that are compared with base step by step."""
+    return [policy for arm in config["matched"]["arms"] for policy in seeds_of(arm)]
+
+
 def conditions(env, model, table):
     """List all episodes or turns of one environment and model, first the blind ones under T_max."""
-    most = turns_of(env)
-    under = {policy: [f"blind-T{most}"] for policy in policies()}
+    under = {policy: ["blind"] for policy in policies()}
     if "truncation" in study["metrics"]:
         for policy in policies()[:2]:  # what is tested is the rollout, not the arms
-            under[policy] += [
-                f"blind-T{turns}" for turns in config["metrics"]["truncation"]["turns"]
-            ]
+            under[policy].append("again")
     if "awareness" in study["metrics"]:
-        told = config["sampling"]["told"]
-        names = [*told["policies"], *(arm for arm in study["arms"] if studies.told(config, arm))]
+        names = [
+            *config["sampling"]["told"]["policies"],
+            *(arm for arm in study["arms"] if studies.told(config, arm)),
+        ]
         for name in dict.fromkeys(names):
             for policy in ["base"] if name == "base" else seeds_of(name):
-                grid = dict.fromkeys(budgets.grid(told["shares"], most))
-                under[policy] += [f"told-T{turns}" for turns in grid]
+                under[policy].append("told")
     return [
         f"results/episodes/{env}/{model}/{policy}/{condition}/{table}.parquet"
         for policy, named in under.items()
@@ -145,6 +158,19 @@ def rows_of(wildcards):
     source = studies.declared("metrics", wildcards.metric, "SOURCE", "episodes")
     if source == "episodes":
         return conditions(env, model, "episodes")
+    if source in ("turns", "heated"):
+        table = "turns" if source == "turns" else "episodes"
+        files = [
+            f"results/episodes/{env}/{model}/{policy}/blind/{table}.parquet"
+            for policy in ["base", *pairs()]
+        ]
+        again = pairs() if source == "heated" else []
+        return files + [
+            f"results/heated/{env}/{model}/{policy}/episodes.parquet" for policy in again
+        ]
+    if source in COMPARED:
+        folder = COMPARED[source]
+        return [f"results/{folder}/{env}/{model}/{policy}/{source}.parquet" for policy in pairs()]
     return [f"results/policies/{env}/{model}/{policy}/{source}.parquet" for policy in learned()]
 
 
@@ -213,6 +239,39 @@ def probed():
     )
 
 
+COMPARED = {"actions": "matched", "continuations": "matched", "likelihood": "likelihood"}
+"""Tables of a comparison step by step, and the folder of each."""
+
+
+def compared():
+    """List what is compared step by step, as far as a metric of the study is made from it."""
+    sources = {
+        studies.declared("metrics", metric, "SOURCE", "episodes") for metric in study["metrics"]
+    }
+    folders = {COMPARED[source] for source in sources if source in COMPARED}
+    if "heated" in sources:
+        folders |= {"heated", "likelihood"}
+    tables = {
+        "matched": ["pool", "actions", "continuations"],
+        "likelihood": ["likelihood", "heat"],
+        "heated": ["episodes", "turns"],
+    }
+    return [
+        f"results/{folder}/{env}/{model}/{policy}/{table}.parquet"
+        for env in study["environments"]
+        for model in study["models"]
+        for policy in pairs()
+        for folder in sorted(folders)
+        for table in tables[folder]
+    ]
+
+
+def calibrated():
+    """Name the calibration of the instrument, if it was made: it takes minutes, see `calibrate`."""
+    path = "results/calibration/calibration.parquet"
+    return path if Path(path).exists() else []
+
+
 def played():
     """List the episodes and turns of all policies and conditions."""
     return [
@@ -233,7 +292,19 @@ def sources_of(wildcards):
 
 def shown_estimates(wildcards):
     """List the estimates that a figure or a summary says it shows."""
-    return estimates_of(*(name for name in sources_of(wildcards) if name != "training"))
+    return estimates_of(*(name for name in sources_of(wildcards) if name in study["metrics"]))
+
+
+def shown_table(name):
+    """Name a table of the whole study, for what says that it shows it."""
+    path = f"results/claims/{name}.parquet"
+
+    def shown(wildcards):
+        if name not in sources_of(wildcards):
+            return []
+        return calibrated() if name == "calibration" else path
+
+    return shown
 
 
 def shown_training(wildcards):

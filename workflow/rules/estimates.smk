@@ -30,6 +30,7 @@ rule claims:
         estimates=estimates_of(*study["metrics"]),
     output:
         claims="results/claims/claims.parquet",
+        robustness="results/claims/robustness.parquet",
         provenance="results/claims/provenance.json",
     log:
         "results/logs/claims.log",
@@ -48,4 +49,4 @@ rule claims:
     message:
         "Judge the claims"
     shell:
-        stage("claims", ["estimates"], ["claims", "provenance"])
+        stage("claims", ["estimates"], ["claims", "robustness", "provenance"])

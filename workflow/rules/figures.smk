@@ -2,6 +2,9 @@ rule figure:
     input:
         estimates=shown_estimates,
         training=shown_training,
+        claims=shown_table("claims"),
+        robustness=shown_table("robustness"),
+        calibration=shown_table("calibration"),
     output:
         pdf="results/figures/{figure}.pdf",
         svg="results/figures/{figure}.svg",
@@ -25,7 +28,11 @@ rule figure:
     message:
         "Draw {wildcards.figure}"
     shell:
-        stage("figure", ["estimates", "training"], ["pdf", "svg", "png", "csv", "provenance"])
+        stage(
+            "figure",
+            ["estimates", "training", "claims", "robustness", "calibration"],
+            ["pdf", "svg", "png", "csv", "provenance"],
+        )
 
 
 # Every figure is a target by its own name.
@@ -45,6 +52,9 @@ rule summary:
     input:
         estimates=shown_estimates,
         training=shown_training,
+        claims=shown_table("claims"),
+        robustness=shown_table("robustness"),
+        calibration=shown_table("calibration"),
     output:
         csv="results/summaries/{summary}.csv",
         provenance="results/summaries/{summary}.provenance.json",
@@ -65,7 +75,11 @@ rule summary:
     message:
         "Tabulate {wildcards.summary}"
     shell:
-        stage("summary", ["estimates", "training"], ["csv", "provenance"])
+        stage(
+            "summary",
+            ["estimates", "training", "claims", "robustness", "calibration"],
+            ["csv", "provenance"],
+        )
 
 
 rule report:
@@ -75,6 +89,7 @@ rule report:
         summaries=tabulated(),
         estimates=estimates_of(*study["metrics"]),
         claims="results/claims/claims.parquet",
+        calibration=lambda wildcards: calibrated(),
     output:
         report="results/report.html",
         provenance="results/report.provenance.json",
@@ -94,12 +109,14 @@ rule report:
         code=code_of(
             "stages.report",
             *(f"{kind}.{name}" for kind in ("figures", "summaries") for name in config[kind]),
+            # The page holds their text.
+            *(f"claims.{name}" for name in registry.names("claims")),
         ),
     message:
         "Write the report"
     shell:
         stage(
             "report",
-            ["figures", "data", "summaries", "estimates", "claims"],
+            ["figures", "data", "summaries", "estimates", "claims", "calibration"],
             ["report", "provenance"],
         )

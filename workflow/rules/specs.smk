@@ -77,31 +77,24 @@ def train_spec(wildcards):
 def sample_spec(wildcards):
     """Say which episodes are played.
 
-    One blind set under T_max serves every smaller budget. Blind sets under smaller budgets exist
-    only to show that, on fewer tasks. Told sets serve one budget each, so all have all tasks.
+    One blind set under T_max serves every smaller budget; blind sets under smaller budgets, played
+    again, exist only to show that, on fewer tasks. Each told budget has a set of its own, of all
+    tasks.
     """
-    told, turns = wildcards.condition.split("-T")
-    settings = config["environments"][wildcards.env]
-    again = config["metrics"]["truncation"]
-    if told == "told":
-        tasks, episodes = None, config["sampling"]["told"]["episodes"]
-    elif int(turns) == settings["budget"]["turns"]:
-        tasks, episodes = None, config["sampling"]["episodes"]
-    else:
-        tasks, episodes = again["tasks"], again["episodes"]
+    pair, most = policy_spec(wildcards), turns_of(wildcards.env)
+    told, again = config["sampling"]["told"], config["metrics"]["truncation"]
+    turns, tasks, episodes = {
+        "blind": ([most], None, config["sampling"]["episodes"]),
+        "again": (again["turns"], again["tasks"], again["episodes"]),
+        "told": ([*dict.fromkeys(budgets.grid(told["shares"], most))], None, told["episodes"]),
+    }[wildcards.condition]
     return provenance.canonical(
         {
-            "env": wildcards.env,
-            "model": wildcards.model,
-            "policy": wildcards.policy,
-            "seed": config["seed"],
-            "backend": config["models"][wildcards.model]["backend"],
-            "options": settings["options"],
-            "budget": {**settings["budget"], "turns": int(turns), "told": told == "told"},
+            **pair,
+            "budget": {**pair["budget"], "told": wildcards.condition == "told"},
+            "turns": turns,
             "tasks": tasks,
             "episodes": episodes,
-            "batch": config["sampling"]["batch"],
-            "temperature": config["sampling"]["temperature"],
         }
     )
 
@@ -119,15 +112,77 @@ def estimate_spec(wildcards):
     )
 
 
+def policy_spec(wildcards):
+    """Say which policy plays or is compared with base, and how its episodes are played."""
+    settings = config["environments"][wildcards.env]
+    return {
+        "env": wildcards.env,
+        "model": wildcards.model,
+        "policy": wildcards.policy,
+        "seed": config["seed"],
+        "backend": config["models"][wildcards.model]["backend"],
+        "options": settings["options"],
+        "budget": settings["budget"],
+        "temperature": config["sampling"]["temperature"],
+        "batch": config["sampling"]["batch"],
+    }
+
+
+def matched_spec(wildcards):
+    """Say in which states policies are compared, and how often."""
+    names = ("states", "per_task", "actions", "injected", "continuations")
+    return provenance.canonical(
+        {**policy_spec(wildcards), **{name: config["matched"][name] for name in names}}
+    )
+
+
+def likelihood_spec(wildcards):
+    """Say of how many episodes the likelihood is scored."""
+    pair = policy_spec(wildcards)
+    names = ("env", "model", "policy", "seed", "backend")
+    matched = config["matched"]
+    return provenance.canonical(
+        {
+            **{name: pair[name] for name in names},
+            "episodes": matched["scored"],
+            "batch": matched["scored_batch"],
+        }
+    )
+
+
+def heated_spec(wildcards):
+    """Say which episodes are played at another temperature."""
+    pair = policy_spec(wildcards)
+    return provenance.canonical(
+        {
+            **pair,
+            "budget": {**pair["budget"], "told": False},
+            "turns": [turns_of(wildcards.env)],
+            "tasks": None,
+            "episodes": config["matched"]["heated"],
+            "temperature": None,
+        }
+    )
+
+
+def calibrate_spec(wildcards):
+    """Say which synthetic studies are run."""
+    settings = {name: config["calibration"][name] for name in ("studies", "draws")}
+    return provenance.canonical({**settings, "seed": config["seed"]})
+
+
 def claims_spec(wildcards):
-    """Say which arms are judged."""
-    return provenance.canonical({"arms": arms_told()})
+    """Say which arms are judged, and where a reader finds what they are judged by."""
+    return provenance.canonical(
+        {"arms": arms_told(), "figures": config["figures"], "summaries": config["summaries"]}
+    )
 
 
 def shown_spec(wildcards):
     """Say which figure or summary is made, of which arms, and at which k where it shows one."""
+    facts = {"facts": setup()} if "setup" in sources_of(wildcards) else {}
     return provenance.canonical(
-        {**dict(wildcards.items()), "k": config["metrics"]["k"], "arms": arms_told()}
+        {**dict(wildcards.items()), "k": config["metrics"]["k"], "arms": arms_told(), **facts}
     )
 
 
@@ -144,13 +199,24 @@ def flat(section, prefix=""):
     return facts
 
 
-def report_spec(wildcards):
-    """Say what the reader is told of the setup: the part of the config that was run."""
+def setup():
+    """Gather what a reader is told of the setup: the part of the config that was run."""
     facts = {"Study": {"seed": str(config["seed"]), **flat(study)}}
     for kind in ("environments", "models", "arms"):
         for name in study[kind]:
             facts[f"{kind[:-1].capitalize()} {name}"] = flat(config[kind][name])
-    for section in ("training", "sampling", "metrics"):
+    for section in ("training", "sampling", "matched", "metrics"):
         facts[section.capitalize()] = flat(config[section])
+    return facts
+
+
+def report_spec(wildcards):
+    """Say what the reader is told of the study, and which texts of code the page holds."""
+    texts = {
+        name: provenance.file_sha256(registry.source("claims", name))
+        for name in [*registry.names("claims"), "_evidence"]
+    }
     k, margin = config["metrics"]["k"], config["metrics"]["margin"]
-    return provenance.canonical({"k": k, "margin": margin, "facts": facts, "arms": arms_told()})
+    return provenance.canonical(
+        {"k": k, "margin": margin, "facts": setup(), "arms": arms_told(), "texts": texts}
+    )

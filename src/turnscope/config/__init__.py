@@ -12,9 +12,11 @@ from types import ModuleType
 from typing import Any
 
 from turnscope import registry
-from turnscope.config import _models, _options, _schema
+from turnscope.config import _matched, _models, _options, _schema
 
 Config = dict[str, Any]
+TABLES = ("training", "claims", "robustness", "calibration", "setup")
+"""What a figure or a summary may show besides metrics."""
 
 
 def check(config: Mapping[str, Any], schema: Mapping[str, Any]) -> Config:
@@ -92,6 +94,7 @@ def _problems(config: Config) -> Iterator[str]:
     yield from _models.problems(config)
     yield from _arms(config)
     yield from _comparisons(config)
+    yield from _matched.problems(config, _made_from(config), _told(config))
     yield from _numbers(config)
 
 
@@ -136,12 +139,22 @@ def _sources(config: Config) -> Iterator[str]:
     for kind, uses in (("figures", "figure {!r} draws it"), ("summaries", "summary {!r} shows it")):
         for name in config[kind]:
             for source in declared(kind, name, "SOURCES"):
-                if source not in [*metrics, "training"]:
+                if source not in [*metrics, *TABLES]:
                     yield f"study.metrics: {source!r} is missing; {uses.format(name)}"
-    for metric in metrics:
-        source = declared("metrics", metric, "SOURCE", "episodes")
+    for metric, source in _made_from(config).items():
         if source == "progress" and config["training"]["progress"] is None:
             yield f"training.progress: this key is missing; metric {metric!r} is made from it"
+
+
+def _made_from(config: Config) -> dict[str, str]:
+    """Say what each metric of the study is made from."""
+    metrics = config["study"]["metrics"]
+    return {metric: declared("metrics", metric, "SOURCE", "episodes") for metric in metrics}
+
+
+def _told(config: Config) -> dict[str, bool]:
+    """Say which arms of the study are trained seeing the turns left."""
+    return {arm: told(config, arm) for arm in config["study"]["arms"]}
 
 
 def _lacks(path: str, module: ModuleType, names: Iterable[str]) -> Iterator[str]:
@@ -250,6 +263,7 @@ def _ceilings(config: Config) -> Iterator[tuple[str, int, int, str]]:
     yield "metrics.k", metrics["k"], again, "metrics.truncation.episodes"
     yield "metrics.k", metrics["k"], told, "sampling.told.episodes"
     yield "metrics.truncation.episodes", again, episodes, "sampling.episodes"
+    yield from _matched.ceilings(config, _made_from(config))
     for name in config["study"]["environments"]:
         test = config["environments"][name]["tasks"]["test"]
         if progress:
