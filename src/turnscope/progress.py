@@ -14,7 +14,7 @@ import numpy as np
 
 from turnscope import draws
 from turnscope.practice import Study
-from turnscope.rollout import Start, in_batches
+from turnscope.rollout import Start, in_batches, prefix_of
 from turnscope.types import Budget, Environment, Episode, Policy, Task, Turn
 
 BATCH = 512
@@ -125,7 +125,7 @@ def _probes(study: Study, exam: Exam, policy: Policy) -> Iterator[dict[str, Any]
     tasks = {task.task_id: task for task in exam.tasks}
     starts, places = [], []
     for place, state in enumerate(exam.states):
-        prefix = _prefix(state)
+        prefix = prefix_of(state)
         budget = Budget(len(prefix) + 1, study.budget.turn_tokens, None)
         for action in range(exam.actions):
             noise = draws.seed("probe", exam.seed, place, action)
@@ -179,12 +179,3 @@ def _record(start: Start, episode: Episode, number: int, who: dict[str, str]) ->
         "context_ids": [turn.context_ids for turn in before],
         "action_ids": [turn.action_ids for turn in before],
     }
-
-
-def _prefix(state: dict[str, Any]) -> tuple[Turn, ...]:
-    """Rebuild the turns before a state; what the environment said then is found by replaying."""
-    kept = (state[name] for name in ("state_keys", "actions", "context_ids", "action_ids"))
-    return tuple(
-        Turn("", key, action, 0.0, True, list(map(int, fed)), list(map(int, said)))
-        for key, action, fed, said in zip(*kept, strict=True)
-    )

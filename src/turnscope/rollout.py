@@ -1,7 +1,7 @@
 """The one loop that plays episodes: for base sampling, training, matched states, continuations."""
 
 import logging
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from typing import Any
@@ -39,6 +39,20 @@ class Start:
     """Seed of the noise after the prefix; None goes on under `seed`."""
     state_key: str | None = None
     """Hidden state to which the prefix must lead; None is not checked."""
+
+
+def prefix_of(state: Mapping[str, Any]) -> tuple[Turn, ...]:
+    """Rebuild the turns before a recorded state, to be replayed.
+
+    Args:
+        state: A record of table `states` or `pool`; what the environment said before each turn is
+            not in it, and is found by replaying.
+    """
+    kept = (state[name] for name in ("state_keys", "actions", "context_ids", "action_ids"))
+    return tuple(
+        Turn("", key, action, 0.0, True, list(map(int, fed)), list(map(int, said)))
+        for key, action, fed, said in zip(*kept, strict=True)
+    )
 
 
 def rollout(

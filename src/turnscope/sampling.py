@@ -1,7 +1,7 @@
 """Play many episodes of one policy into tables, batch by batch, so that memory holds one batch."""
 
 import logging
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,6 +11,9 @@ from turnscope.rollout import Start, in_batches
 from turnscope.types import Budget, Environment, Episode, Policy, Quality, Task
 
 log = logging.getLogger(__name__)
+
+Grade = Callable[[str, str, str, int], Quality | None]
+"""Says how good an action was: task, hidden state, action, turns left before it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +98,7 @@ def write(plans: Sequence[Plan], policy: Policy, episodes: Path, turns: Path) ->
         heads = stack.enter_context(tables.writer(episodes, "episodes"))
         bodies = stack.enter_context(tables.writer(turns, "turns"))
         for plan in plans:
-            graded = plan.quality and _graded(plan, plan.quality)
+            graded = _graded(plan)
             for batch in batches(plan, policy):
                 head, body = tables.from_episodes(
                     batch,
@@ -109,18 +112,33 @@ def write(plans: Sequence[Plan], policy: Policy, episodes: Path, turns: Path) ->
                 bodies(body)
 
 
-def _graded(
-    plan: Plan, quality: Callable[[Task, str, str, int], Quality | None]
-) -> Callable[[Episode, int], Quality | None]:
-    """Grade turns, each different one once: many episodes come by the same places."""
-    tasks = {task.task_id: task for task in plan.tasks}
+def grader(
+    quality: Callable[[Task, str, str, int], Quality | None], tasks: Mapping[str, Task]
+) -> Grade:
+    """Grade actions, each different one once: many episodes come by the same places.
+
+    Args:
+        quality: `step_quality` of an environment.
+        tasks: By name.
+    """
     known: dict[tuple[str, str, str, int], Quality | None] = {}
 
-    def grade(episode: Episode, number: int) -> Quality | None:
-        turn, left = episode.turns[number], plan.budget.turns - number
-        key = (episode.task_id, turn.state_key, turn.action, left)
+    def grade(task_id: str, state_key: str, action: str, left: int) -> Quality | None:
+        key = (task_id, state_key, action, left)
         if key not in known:
-            known[key] = quality(tasks[episode.task_id], *key[1:])
+            known[key] = quality(tasks[task_id], state_key, action, left)
         return known[key]
 
     return grade
+
+
+def _graded(plan: Plan) -> Callable[[Episode, int], Quality | None] | None:
+    if plan.quality is None:
+        return None
+    grade = grader(plan.quality, {task.task_id: task for task in plan.tasks})
+
+    def of_turn(episode: Episode, number: int) -> Quality | None:
+        turn, left = episode.turns[number], plan.budget.turns - number
+        return grade(episode.task_id, turn.state_key, turn.action, left)
+
+    return of_turn

@@ -134,7 +134,7 @@ def pairs():
 def conditions(env, model, table):
     """List all episodes or turns of one environment and model, first the blind ones under T_max."""
     under = {policy: ["blind"] for policy in policies()}
-    if "truncation" in study["metrics"]:
+    if "truncation" in study["metrics"] and config["metrics"]["truncation"]["turns"]:
         for policy in policies()[:2]:  # what is tested is the rollout, not the arms
             under[policy].append("again")
     if "awareness" in study["metrics"]:

@@ -16,6 +16,7 @@ from turnscope.calibration import frames, players
 from turnscope.calibration.frames import MODEL, Games, Visits, names, task_ids, visits
 from turnscope.calibration.players import Places
 from turnscope.calibration.worlds import ENV, TIE, Worlds
+from turnscope.matched.injected import TRIED
 from turnscope.matched.pool import QUARTERS, draw, quotas
 
 Floats = npt.NDArray[np.float64]
@@ -24,8 +25,6 @@ Bools = npt.NDArray[np.bool_]
 
 ERRORS = names(["", "loss", "away", "loss away"])
 SOURCES = names(["base", "trained"])
-TRIED = 4
-"""States of a task into which an error is put, at most, until one will do."""
 
 
 class Pool(NamedTuple):

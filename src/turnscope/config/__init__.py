@@ -89,13 +89,14 @@ def _algorithm(config: Config, arm: str) -> Any:
 def _problems(config: Config) -> Iterator[str]:
     """Yield what is wrong; the first problem is reported."""
     yield from _names(config)
-    yield from _sources(config)
+    made_from = _made_from(config)
+    yield from _sources(config, made_from)
     yield from _environments(config)
     yield from _models.problems(config)
     yield from _arms(config)
     yield from _comparisons(config)
-    yield from _matched.problems(config, _made_from(config), _told(config))
-    yield from _numbers(config)
+    yield from _matched.problems(config, made_from, _told(config))
+    yield from _numbers(config, made_from)
 
 
 def _names(config: Config) -> Iterator[str]:
@@ -133,7 +134,7 @@ def _names(config: Config) -> Iterator[str]:
             yield _schema.unknown(f"arms.{arm}", "algorithm", name, algorithms)
 
 
-def _sources(config: Config) -> Iterator[str]:
+def _sources(config: Config, made_from: dict[str, str]) -> Iterator[str]:
     """Yield what a figure, a summary or a metric is made from and the study does not make."""
     metrics = config["study"]["metrics"]
     for kind, uses in (("figures", "figure {!r} draws it"), ("summaries", "summary {!r} shows it")):
@@ -141,7 +142,7 @@ def _sources(config: Config) -> Iterator[str]:
             for source in declared(kind, name, "SOURCES"):
                 if source not in [*metrics, *TABLES]:
                     yield f"study.metrics: {source!r} is missing; {uses.format(name)}"
-    for metric, source in _made_from(config).items():
+    for metric, source in made_from.items():
         if source == "progress" and config["training"]["progress"] is None:
             yield f"training.progress: this key is missing; metric {metric!r} is made from it"
 
@@ -242,9 +243,9 @@ def _trained(config: Config) -> list[str]:
     return list(dict.fromkeys([*study, *matched]))
 
 
-def _numbers(config: Config) -> Iterator[str]:
+def _numbers(config: Config, made_from: dict[str, str]) -> Iterator[str]:
     """Yield numbers that do not fit one another."""
-    for path, number, most, source in _ceilings(config):
+    for path, number, most, source in _ceilings(config, made_from):
         if number > most:
             yield f"{path}: {number} is above {source} = {most}; legal is at most {most}"
     k, ks = config["metrics"]["k"], config["metrics"]["ks"]
@@ -252,7 +253,7 @@ def _numbers(config: Config) -> Iterator[str]:
         yield f"metrics.k: {k} is not one of metrics.ks; legal is {', '.join(map(str, ks))}"
 
 
-def _ceilings(config: Config) -> Iterator[tuple[str, int, int, str]]:
+def _ceilings(config: Config, made_from: dict[str, str]) -> Iterator[tuple[str, int, int, str]]:
     """Yield a key, its number, the number that it may not exceed, and the key of that."""
     metrics, episodes = config["metrics"], config["sampling"]["episodes"]
     again, told = metrics["truncation"]["episodes"], config["sampling"]["told"]["episodes"]
@@ -263,7 +264,7 @@ def _ceilings(config: Config) -> Iterator[tuple[str, int, int, str]]:
     yield "metrics.k", metrics["k"], again, "metrics.truncation.episodes"
     yield "metrics.k", metrics["k"], told, "sampling.told.episodes"
     yield "metrics.truncation.episodes", again, episodes, "sampling.episodes"
-    yield from _matched.ceilings(config, _made_from(config))
+    yield from _matched.ceilings(config, made_from)
     for name in config["study"]["environments"]:
         test = config["environments"][name]["tasks"]["test"]
         if progress:

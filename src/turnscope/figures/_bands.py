@@ -1,9 +1,11 @@
 """Curves with shaded intervals, solid or dashed, along attempts or anything else."""
 
-from typing import Any
+from collections.abc import Callable
+from typing import Any, Literal
 
 import pandas as pd
 from matplotlib.axes import Axes
+from matplotlib.figure import Figure
 
 from turnscope.figures import _style
 
@@ -13,6 +15,39 @@ HOLLOW: dict[str, Any] = {
     "markerfacecolor": "white",
     "markeredgewidth": 0.9,
 }
+
+
+Panel = Callable[[Axes, pd.DataFrame, dict[str, _style.Look]], None]
+"""Draws one environment and model."""
+
+
+def figure_of(
+    frame: pd.DataFrame, panel: Panel, noun: str, height: float, share: bool | Literal["row"]
+) -> Figure:
+    """Draw one panel for each environment and model.
+
+    Args:
+        frame: What is drawn.
+        panel: Draws its part of the frame.
+        noun: What stands beside the axes on the left.
+        height: Of a row of panels, inches.
+        share: Which panels have the same vertical axis: all, or those of a row.
+
+    Returns:
+        The figure, without a legend.
+    """
+    pairs, looks = _style.panels(frame), _style.looks(frame)
+    rows, columns, width = _style.shape(pairs)
+    figure = Figure(figsize=(width, 0.5 + height * rows), layout="constrained")
+    axes = figure.subplots(rows, columns, squeeze=False, sharey=share)
+    for ax in axes.flat[len(pairs) :]:
+        ax.remove()
+    for ax, pair in zip(axes.flat, pairs, strict=False):
+        panel(ax, _style.within(frame, pair), looks)
+        _style.name_panel(ax, pair)
+    for ax in axes[:, 0]:
+        ax.set_ylabel(noun)
+    return figure
 
 
 def curve(ax: Axes, rows: pd.DataFrame, x: str, look: _style.Look, line: dict[str, Any]) -> None:

@@ -37,6 +37,22 @@ def sizes(frame: pd.DataFrame) -> dict[str, str]:
     }
 
 
+def stated(frame: pd.DataFrame, metric: str, form: str) -> str:
+    """Write the values of one metric with their intervals, policy by policy.
+
+    Args:
+        frame: Result of a figure's `data`.
+        metric: Which.
+        form: How numbers are written, such as `+.2f`.
+    """
+    alone = len(_style.panels(frame)) == 1
+    return "; ".join(
+        f"{row.policy}{'' if alone else f' ({row.env}, {row.model})'} {row.value:{form}} "
+        f"[{row.low:{form}}, {row.high:{form}}]"
+        for row in frame.loc[frame["metric"] == metric].itertuples()
+    )
+
+
 def left_out(frame: pd.DataFrame, where: str = "budget_auc") -> str:
     """Name in a sentence the arms that `_style.legible` leaves out; empty if there are none.
 

@@ -82,17 +82,8 @@ def plot(frame: pd.DataFrame) -> Figure:
         A figure; saving it is the caller's business.
     """
     frame = _style.legible(frame)
-    pairs, looks = _style.panels(frame), _style.looks(frame)
-    rows, columns, width = _style.shape(pairs)
-    figure = Figure(figsize=(width, 0.5 + 2.2 * rows), layout="constrained")
-    axes = figure.subplots(rows, columns, squeeze=False, sharey="row")
-    for ax in axes.flat[len(pairs) :]:
-        ax.remove()
-    for ax, pair in zip(axes.flat, pairs, strict=False):
-        _panel(ax, _style.within(frame, pair), looks)
-        _style.name_panel(ax, pair)
-    for ax in axes[:, 0]:
-        ax.set_ylabel("lead over base")
+    looks = _style.looks(frame)
+    figure = _bands.figure_of(frame, _panel, "lead over base", 2.2, "row")
     neutral = _style.Look(_style.BASE, "o")
     names = _style.arms_of(frame)
     entries = [

@@ -56,13 +56,7 @@ def caption(frame: pd.DataFrame) -> str:
     """Describe the figure to a reader who sees nothing else of the study."""
     if why := _sanity.notice(frame, "llr"):
         return why
-    found = frame.loc[frame["metric"] == "llr_gap"]
-    alone = len(_style.panels(frame)) == 1
-    gaps = "; ".join(
-        f"{row.policy}{'' if alone else f' ({row.env}, {row.model})'} {row.value:+.2f} "
-        f"[{row.low:+.2f}, {row.high:+.2f}]"
-        for row in found.itertuples()
-    )
+    gaps = _captions.stated(frame, "llr_gap", "+.2f")
     return CAPTION.format(
         **_captions.sizes(frame.loc[frame["part"].str.endswith("/all", na=False)]),
         gaps="Mean at the end of solved episodes, those of the policy minus those of base, nats, "

@@ -64,13 +64,7 @@ def caption(frame: pd.DataFrame) -> str:
     """Describe the figure to a reader who sees nothing else of the study."""
     if why := _sanity.notice(frame, "nll"):
         return why
-    found = frame.loc[frame["metric"] == "nll_ratio"]
-    alone = len(_style.panels(frame)) == 1
-    ratios = "; ".join(
-        f"{row.policy}{'' if alone else f' ({row.env}, {row.model})'} {row.value:.2f} "
-        f"[{row.low:.2f}, {row.high:.2f}]"
-        for row in found.itertuples()
-    )
+    ratios = _captions.stated(frame, "nll_ratio", ".2f")
     capped = max(_end(frame, pair, ALL) for pair in _style.panels(frame)) == BINS
     return CAPTION.format(
         **_captions.sizes(frame),

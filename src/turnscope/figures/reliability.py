@@ -67,17 +67,8 @@ def plot(frame: pd.DataFrame) -> Figure:
         A figure; saving it is the caller's business.
     """
     frame = _style.legible(frame)
-    pairs, looks = _style.panels(frame), _style.looks(frame)
-    rows, columns, width = _style.shape(pairs)
-    figure = Figure(figsize=(width, 0.5 + 2.5 * rows), layout="constrained")
-    axes = figure.subplots(rows, columns, squeeze=False, sharey=True)
-    for ax in axes.flat[len(pairs) :]:
-        ax.remove()
-    for ax, pair in zip(axes.flat, pairs, strict=False):
-        _panel(ax, _style.within(frame, pair), looks)
-        _style.name_panel(ax, pair)
-    for ax in axes[:, 0]:
-        ax.set_ylabel("share of tasks")
+    looks = _style.looks(frame)
+    figure = _bands.figure_of(frame, _panel, "share of tasks", 2.5, True)
     _style.legend(figure, _entries(frame, looks))
     return figure
 

@@ -10,11 +10,12 @@ import itertools
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from turnscope.matched.pair import Grade, Pair, best, decisive, grader
+from turnscope.matched.pair import Pair, best, decisive, grader
 from turnscope.matched.play import starts
 from turnscope.matched.pool import codes, distinct, draw
 from turnscope.matched.visits import Visits, errors
 from turnscope.rollout import rollout
+from turnscope.sampling import Grade
 from turnscope.types import Episode, StopReason
 
 SIDE_BY_SIDE = 32

@@ -7,13 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from turnscope import draws
-from turnscope.types import Budget, Environment, Policy, Quality, Task
+from turnscope import draws, sampling
+from turnscope.sampling import Grade
+from turnscope.types import Budget, Environment, Policy, Task
 
 SOURCES: tuple[str, ...] = ("base", "trained")
 """Whose episodes lead to states; also who acts in them."""
-Grade = Callable[[str, str, str, int], Quality | None]
-"""Says how good an action was: task, hidden state, action, turns left before it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,17 +58,9 @@ class Pair:
 
 
 def grader(pair: Pair) -> Grade:
-    """Return a function that grades actions, each different one once."""
+    """Return what grades actions; where the environment cannot, none has a quality."""
     judge: Any = getattr(pair.world, "step_quality", None)
-    known: dict[tuple[str, str, str, int], Quality | None] = {}
-
-    def grade(task_id: str, state_key: str, action: str, left: int) -> Quality | None:
-        key = (task_id, state_key, action, left)
-        if key not in known:
-            known[key] = judge and judge(pair.tasks[task_id], state_key, action, left)
-        return known[key]
-
-    return grade
+    return sampling.grader(judge or (lambda *_: None), pair.tasks)
 
 
 def best(pair: Pair, grade: Grade, task_id: str, state_key: str, left: int) -> float | None:

@@ -9,9 +9,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
-from turnscope.matched.pair import Grade, Pair, best, grader
-from turnscope.rollout import Start, in_batches
-from turnscope.types import Episode, Turn
+from turnscope.matched.pair import Pair, best, grader
+from turnscope.rollout import Start, in_batches, prefix_of
+from turnscope.sampling import Grade
+from turnscope.types import Episode
 
 State = dict[str, Any]
 """A record of table `pool`."""
@@ -33,7 +34,7 @@ def starts(
             as the episode did that led to the state.
     """
     task, budget = pair.tasks[state["task_id"]], replace(pair.budget, turns=turns)
-    prefix, key = _prefix(state), state.get("state_key")
+    prefix, key = prefix_of(state), state.get("state_key")
     return [
         Start(task, sample, state["seed"], budget, prefix, branch, key)
         for sample, branch in enumerate(branches)
@@ -139,12 +140,3 @@ def _recovered(pair: Pair, grade: Grade, state: State, episode: Episode) -> int 
 def _who(pair: Pair, actor: str, sample: int, state: State) -> dict[str, Any]:
     kept = {name: state[name] for name in PREFIX}
     return {**pair.who, "actor": actor, "place": state["place"], "sample": sample, **kept}
-
-
-def _prefix(state: State) -> tuple[Turn, ...]:
-    """Rebuild the turns before a state; what the environment said then is found by replaying."""
-    kept = (state[name] for name in ("state_keys", "actions", "context_ids", "action_ids"))
-    return tuple(
-        Turn("", key, action, 0.0, True, list(map(int, fed)), list(map(int, said)))
-        for key, action, fed, said in zip(*kept, strict=True)
-    )

@@ -120,6 +120,31 @@ def test_tasks(tasks: pd.DataFrame) -> pd.DataFrame:
     return tasks.loc[tasks["split"] == "test"].reset_index(drop=True)
 
 
+def visited(tasks: pd.DataFrame, rows: pd.DataFrame) -> pd.DataFrame:
+    """Select the test tasks that other rows are about."""
+    test = test_tasks(tasks)
+    return test.loc[test["task_id"].isin(rows["task_id"].unique())]
+
+
+def without_outcomes(
+    test: pd.DataFrame, rows: pd.DataFrame, settings: Settings, t_max: int
+) -> Study:
+    """Set up a study of single turns, in which no solves are counted.
+
+    Args:
+        test: Rows of table `tasks` that count.
+        rows: What is estimated from, with the columns `env` and `model`.
+        settings: Options of the metrics.
+        t_max: Largest budget, turns.
+
+    Raises:
+        ValueError: The rows are of several environments or models.
+    """
+    names = only(rows, "env"), only(rows, "model")
+    bound_NT = np.empty((len(test), 0))
+    return Study(*names, settings, *resampling_plan(test), t_max, {}, bound_NT)
+
+
 def headline(episodes: pd.DataFrame) -> pd.DataFrame:
     """Select the blind episodes under the largest budget.
 

@@ -16,7 +16,7 @@ from turnscope.metrics._outcomes import (
     count_policies,
     only,
     resampling_plan,
-    test_tasks,
+    visited,
 )
 from turnscope.metrics._series import Series, series
 from turnscope.metrics._totals import ratio
@@ -57,8 +57,7 @@ def read(tasks: pd.DataFrame, turns: pd.DataFrame, settings: Settings) -> Played
         ValueError: See `_outcomes.count_policies`; or the turns are of several environments or
             models.
     """
-    test = test_tasks(tasks)
-    test = test.loc[test["task_id"].isin(turns["task_id"].unique())].reset_index(drop=True)
+    test = visited(tasks, turns).reset_index(drop=True)
     rows = turns.loc[turns["task_id"].isin(test["task_id"])].reset_index(drop=True)
     if rows.empty:
         return None

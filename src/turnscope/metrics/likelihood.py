@@ -42,7 +42,7 @@ import pandas as pd
 
 from turnscope.metrics import Settings
 from turnscope.metrics._checks import sanity
-from turnscope.metrics._outcomes import BASE, Study, only, resampling_plan, test_tasks
+from turnscope.metrics._outcomes import BASE, Study, visited, without_outcomes
 from turnscope.metrics._rows import joined, rows
 from turnscope.metrics._scored import Quantity, Scored, known, line, lines, scored, shaped
 from turnscope.metrics._visits import divided
@@ -72,19 +72,11 @@ def estimate(tasks: pd.DataFrame, likelihood: pd.DataFrame, settings: Settings) 
     Raises:
         ValueError: The rows are of several environments or models.
     """
-    test = test_tasks(tasks)
-    test = test.loc[test["task_id"].isin(likelihood["task_id"].unique())]
+    test = visited(tasks, likelihood)
     if test.empty:
         return joined([])
-    study = Study(
-        only(likelihood, "env"),
-        only(likelihood, "model"),
-        settings,
-        *resampling_plan(test),
-        t_max=int(likelihood["turns"].to_numpy().max()),
-        outcomes={},
-        bound_NT=np.empty((len(test), 0)),
-    )
+    t_max = int(likelihood["turns"].to_numpy().max())
+    study = without_outcomes(test, likelihood, settings, t_max)
     weights = study.weights()
     everyone = scored(likelihood, list(test["task_id"]))
     parts = list(_levels(study, everyone[0], weights, base=True))

@@ -45,7 +45,7 @@ from turnscope.metrics import Settings
 from turnscope.metrics._continued import Continued, continued
 from turnscope.metrics._duels import ERROR, MIXTURE, SOURCES
 from turnscope.metrics._fractions import Block, Cell, Fraction, estimated, rows
-from turnscope.metrics._outcomes import BASE, Study, only, resampling_plan, test_tasks
+from turnscope.metrics._outcomes import BASE, Study, visited, without_outcomes
 from turnscope.metrics._rows import joined
 
 SOURCE = "continuations"
@@ -85,20 +85,12 @@ def estimate(tasks: pd.DataFrame, continuations: pd.DataFrame, settings: Setting
     Raises:
         ValueError: The rows are of several environments or models.
     """
-    test = test_tasks(tasks)
-    test = test.loc[test["task_id"].isin(continuations["task_id"].unique())]
+    test = visited(tasks, continuations)
     found = continued(continuations, list(test["task_id"]))
     if not found:
         return joined([])
-    study = Study(
-        only(continuations, "env"),
-        only(continuations, "model"),
-        settings,
-        *resampling_plan(test),
-        t_max=int((continuations["turn"] + continuations["left"]).to_numpy().max()),
-        outcomes={},
-        bound_NT=np.empty((len(test), 0)),
-    )
+    t_max = int((continuations["turn"] + continuations["left"]).to_numpy().max())
+    study = without_outcomes(test, continuations, settings, t_max)
     weights = study.weights()
     *compared, everything = found
     return joined(

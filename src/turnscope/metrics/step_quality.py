@@ -50,7 +50,7 @@ from turnscope import contrasts, draws
 from turnscope.metrics import Settings
 from turnscope.metrics._duels import ALL, CLEAN, ERROR, MIXTURE, Duels, States, pooled, read
 from turnscope.metrics._fractions import Block, Cell, Fraction, by_task, each, estimated, rows
-from turnscope.metrics._outcomes import Study, only, resampling_plan, test_tasks
+from turnscope.metrics._outcomes import Study, visited, without_outcomes
 from turnscope.metrics._rows import joined
 from turnscope.metrics._series import arms
 
@@ -99,19 +99,11 @@ def estimate(tasks: pd.DataFrame, actions: pd.DataFrame, settings: Settings) -> 
     Raises:
         ValueError: The rows are of several environments or models, or an action occurs twice.
     """
-    test = test_tasks(tasks)
-    test = test.loc[test["task_id"].isin(actions["task_id"].unique())]
+    test = visited(tasks, actions)
     if test.empty or actions["quality"].isna().all():
         return joined([])
-    study = Study(
-        only(actions, "env"),
-        only(actions, "model"),
-        settings,
-        *resampling_plan(test),
-        t_max=int((actions["turn"] + actions["left"]).to_numpy().max()),
-        outcomes={},
-        bound_NT=np.empty((len(test), 0)),
-    )
+    t_max = int((actions["turn"] + actions["left"]).to_numpy().max())
+    study = without_outcomes(test, actions, settings, t_max)
     single = {
         one.states.policy: _contrast(study, one) for one in read(actions, list(test["task_id"]))
     }

@@ -39,7 +39,7 @@ import pandas as pd
 
 from turnscope import intervals
 from turnscope.metrics import Settings
-from turnscope.metrics._outcomes import BASE, Study, only, resampling_plan, test_tasks
+from turnscope.metrics._outcomes import BASE, Study, visited, without_outcomes
 from turnscope.metrics._rows import joined, pointwise, rows
 from turnscope.metrics._series import Series
 from turnscope.metrics._visits import Ratio, Visits, divided, visits
@@ -71,20 +71,12 @@ def estimate(tasks: pd.DataFrame, progress: pd.DataFrame, settings: Settings) ->
     Raises:
         ValueError: The rows are of several environments or models.
     """
-    test = test_tasks(tasks)
-    test = test.loc[test["task_id"].isin(progress["task_id"].unique())]
+    test = visited(tasks, progress)
     if test.empty:
         return joined([])
     steps = sorted(progress["step"].unique().tolist())
-    study = Study(
-        only(progress, "env"),
-        only(progress, "model"),
-        settings,
-        *resampling_plan(test),
-        t_max=int((progress["turn"] + progress["left"]).to_numpy().max()),
-        outcomes={},
-        bound_NT=np.empty((len(test), 0)),
-    )
+    t_max = int((progress["turn"] + progress["left"]).to_numpy().max())
+    study = without_outcomes(test, progress, settings, t_max)
     weights = study.weights()
     return joined(
         part
