@@ -16,7 +16,16 @@ from benchmarks.rows import Row, machine, table
 
 ROOT = Path(__file__).parent.parent
 FOLDER = ROOT / "results/benchmarks"
-NAMES = ("rollout_trl", "step_trl", "credit", "budget_grid", "pass_at_kt", "matched", "noop")
+NAMES = (
+    "rollout_trl",
+    "step_trl",
+    "credit",
+    "budget_grid",
+    "pass_at_kt",
+    "matched",
+    "sandbox",
+    "noop",
+)
 
 
 def run(name: str) -> list[Row]:
