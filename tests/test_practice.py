@@ -13,7 +13,7 @@ from turnscope.advantages import TurnBatch
 from turnscope.algorithms import grpo, ppo
 from turnscope.algorithms._arm import Algorithm, Moment, full, outcome
 from turnscope.critic import Critic, value
-from turnscope.practice import Batch, Recipe, Study, tokens
+from turnscope.practice import Batch, Recipe, Study, credit, tokens
 from turnscope.training._layout import spread
 from turnscope.types import Budget, Episode, Quality, StopReason, Task
 
@@ -267,3 +267,35 @@ def test_text_of_the_environment_changes_no_advantage_of_any_arm(name, data):
             found.append([row[row != 0].tolist() for row in credit])
     half = len(found) // 2
     assert found[:half] == found[half:]
+
+
+@pytest.mark.parametrize(
+    ("immediate", "expected"),
+    [(False, [-0.75, -0.5, -0.25]), (True, [0.0, 0.0, -0.25])],
+)
+def test_a_process_reward_is_what_was_given_away_at_each_turn_or_at_the_last(immediate, expected):
+    played = episode(turn([1], [2]), turn([3], [4]), turn([5], [6]))
+    qualities = [[Quality(value, 1.0) for value in (0.25, 0.5, 0.75)]]
+    rows = practice.lay([played], [[0.0, 0.0, 0.0]], qualities, [3], 1, immediate)
+    assert rows.process_N.tolist() == expected
+
+
+def test_an_action_without_a_quality_leaves_what_came_of_it_unknown():
+    played = episode(turn([1], [2]), turn([3], [4]), turn([5], [6]))
+    qualities = [[Quality(0.25, 1.0), Quality(1.0, 1.0), None]]
+    for immediate, known in ((False, [True, True, False]), (True, [True, True, False])):
+        rows = practice.lay([played], [[0.0, 0.0, 1.0]], qualities, [3], 1, immediate)
+        assert (~np.isnan(rows.process_N)).tolist() == known
+
+
+def test_losing_early_is_credited_below_failing_first_and_solving_where_quality_is_immediate():
+    """Of two programs, one passes what is shown and is lost; three attempts solve the task."""
+    episodes = [
+        episode(turn([1], [2]), stop=StopReason.FAILURE),
+        episode(turn([1], [2]), turn([3], [4]), turn([5], [6]), stop=StopReason.SUCCESS),
+    ]
+    qualities = [[Quality(0.875, 1.0)], [Quality(value, 1.0) for value in (0.25, 0.5, 1.0)]]
+    rows = practice.lay(episodes, [[0.0], [0.0, 0.0, 1.0]], qualities, [6, 6], 2, True)
+    arm = registry.load("algorithms", "oracle_process").make()
+    lost, solved = credit(arm, episodes, rows)
+    assert lost[0] < -1 < 1 < solved[0]

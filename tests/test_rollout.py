@@ -1,39 +1,13 @@
-from collections.abc import Callable
 from dataclasses import replace
-from itertools import pairwise
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.toys import Hall, Speaker, Talk, hall
-from turnscope import draws
-from turnscope.rollout import Start, in_batches, rollout
-from turnscope.types import Budget, Episode, Policy, StopReason
-
-WIDE = Budget(turns=8, turn_tokens=4)
-SLIPPERY = hall(length=4, slip=0.3)
-
-
-def play(
-    starts: list[Start],
-    policy: Policy | None = None,
-    stream: int = 0,
-    make: Callable[[], Hall] = Hall,
-) -> list[Episode]:
-    return rollout(make, starts, policy or Speaker(0.7), stream)
-
-
-def start(task=SLIPPERY, seed: int = 1, budget: Budget = WIDE, **more) -> Start:
-    return Start(task, 0, seed, budget, **more)
-
-
-def many(number: int, budget: Budget = WIDE, task=SLIPPERY) -> list[Start]:
-    return [Start(task, i, draws.seed("many", i), budget) for i in range(number)]
-
-
-def noiseless(episode: Episode) -> list[str]:
-    return [turn.action for turn in episode.turns]
+from tests.walks import SLIPPERY, WIDE, many, noiseless, play, start
+from turnscope.rollout import in_batches
+from turnscope.types import Budget, StopReason
 
 
 def test_an_episode_by_hand():
@@ -249,97 +223,6 @@ def test_a_smaller_budget_is_a_prefix_of_a_larger_one():
             assert small.turns == episode.turns[:turns]
             solved = episode.success and len(episode.turns) <= turns
             assert small.success == solved
-
-
-def test_going_on_from_any_prefix_gives_the_same_episode():
-    for whole in play(many(30)):
-        origin = Start(SLIPPERY, whole.sample, draws.seed("many", whole.sample), WIDE)
-        for cut in range(len(whole.turns) + 1):
-            (again,) = play([replace(origin, prefix=tuple(whole.turns[:cut]))])
-            assert again == whole
-
-
-def test_a_told_prefix_goes_on_as_it_began():
-    told = replace(WIDE, told=True)
-    (whole,) = play([start(budget=told)])
-    for cut in range(len(whole.turns) + 1):
-        assert play([start(budget=told, prefix=tuple(whole.turns[:cut]))]) == [whole]
-
-
-def test_a_whole_episode_as_prefix_asks_the_policy_nothing():
-    (whole,) = play([start(hall(length=3))], Speaker(1.0))
-    seen: list = []
-    (again,) = play([start(hall(length=3), prefix=tuple(whole.turns))], Speaker(1.0, seen))
-    assert again == whole
-    assert seen == []
-
-
-def test_branches_are_independent_of_each_other_and_of_the_trunk():
-    (whole,) = play([start(hall(length=99, slip=0.5))])
-    origin = start(hall(length=99, slip=0.5), prefix=tuple(whole.turns[:2]))
-    branches = play([replace(origin, branch=draws.seed("branch", i)) for i in range(200)])
-    assert all(episode.turns[:2] == whole.turns[:2] for episode in branches)
-    words = [tuple(noiseless(episode)[2:]) for episode in [*branches, whole]]
-    assert len(set(words)) > 30  # of the 2**6 continuations
-    always = Speaker(1.0)
-    (trunk,) = play([start(hall(length=99, slip=0.5))], always)
-    origin = replace(origin, prefix=tuple(trunk.turns[:2]))
-    noisy = play([replace(origin, branch=draws.seed("branch", i)) for i in range(200)], always)
-    moves = [
-        [a.state_key != b.state_key for a, b in pairwise(episode.turns[2:])] for episode in noisy
-    ]
-    assert len({tuple(move) for move in moves}) > 20  # of the 2**5 patterns of slips
-    first = sum(move[0] for move in moves)
-    assert abs(first - 100) < 4 * (200 * 0.25) ** 0.5
-
-
-def test_equal_branches_are_equal():
-    (whole,) = play([start()])
-    origin = start(prefix=tuple(whole.turns[:1]), branch=7)
-    assert play([origin]) == play([origin])
-
-
-def test_a_wrong_prefix_is_refused_by_name():
-    (whole,) = play([start(hall(length=9))], Speaker(1.0))
-    wrong = (whole.turns[0], replace(whole.turns[1], state_key="p7"))
-    with pytest.raises(ValueError, match=r"task hall: .*turn 1 .*'p1'.*'p7'") as caught:
-        play([start(hall(length=9), prefix=wrong)])
-    assert "\n" not in str(caught.value)
-
-
-def test_a_prefix_that_leads_elsewhere_is_refused_by_name():
-    origin = start(hall(length=9))
-    (whole,) = play([origin])
-    two = tuple(whole.turns[:2])
-    there = whole.turns[2].state_key
-    (again,) = play([replace(origin, prefix=two, state_key=there)])
-    assert again == whole
-    with pytest.raises(ValueError, match=r"replay of 2 turns reached state .*, recorded was 'far'"):
-        play([replace(origin, prefix=two, state_key="far")])
-    (short,) = play([start(hall(length=3))], Speaker(1.0))
-    with pytest.raises(ValueError, match=r"replay of 3 turns ended the episode, success"):
-        play([start(hall(length=3), prefix=tuple(short.turns), state_key="p2")])
-
-
-def test_a_prefix_beyond_the_end_is_refused():
-    (whole,) = play([start(hall(length=2))], Speaker(1.0))
-    longer = (*whole.turns, replace(whole.turns[-1], state_key="p2"))
-    with pytest.raises(ValueError, match="task hall"):
-        play([start(hall(length=2), prefix=longer)])
-    (slow,) = play([start(hall(length=9))], Speaker(0.0))
-    with pytest.raises(ValueError, match="task hall"):
-        play([start(hall(length=9), budget=replace(WIDE, turns=3), prefix=tuple(slow.turns))])
-
-
-def test_an_environment_that_fails_in_a_replay_is_data():
-    (whole,) = play([start(hall(length=9))], Speaker(1.0))
-    prefix = tuple(whole.turns[:4])
-    for bad in (hall(length=9, breaks="step", at=1), hall(length=9, breaks="key", at=2)):
-        (episode,) = play([start(bad, prefix=prefix)], Speaker(1.0))
-        assert episode.stop is StopReason.ERROR
-        assert len(episode.turns) < 4
-    (episode,) = play([start(hall(length=9, breaks="reseed"), prefix=prefix, branch=3)])
-    assert (episode.stop, episode.success) == (StopReason.ERROR, None)
 
 
 def test_success_without_an_end_is_a_failure_of_the_environment():

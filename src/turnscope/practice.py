@@ -64,6 +64,8 @@ class Study:
     """Training seed."""
     quality: Callable[[Task, str, str, int], Quality | None] | None = None
     """`step_quality` of the environment, if it has one."""
+    immediate: bool = False
+    """`IMMEDIATE` of the environment: whether a quality is of an action by itself."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,7 +133,7 @@ def play(study: Study, policy: Policy, tasks: Sequence[Task], step: int, recipe:
     episodes = rollout(study.environment, starts, policy)
     rewards = pay(study.algorithm, episodes, moments)
     qualities = grade(study, tasks, episodes, budgets)
-    rows = lay(episodes, rewards, qualities, budgets, recipe.group)
+    rows = lay(episodes, rewards, qualities, budgets, recipe.group, study.immediate)
     advantages = credit(study.algorithm, episodes, rows)
     return Batch(episodes, budgets, rewards, qualities, rows, advantages)
 
@@ -176,6 +178,7 @@ def lay(
     qualities: Sequence[Sequence[Quality | None]],
     budgets: Sequence[int],
     group: int,
+    immediate: bool = False,
 ) -> TurnBatch:
     """Lay the turns of a step out as rows, without episodes whose environment failed.
 
@@ -185,6 +188,7 @@ def lay(
         qualities: What `grade` found.
         budgets: Turns that each episode was allowed.
         group: Episodes in a group.
+        immediate: Whether a quality is of an action by itself.
     """
     columns: dict[str, list[Any]] = {name: [] for name in TurnBatch.__slots__}
     names: dict[tuple[int, str], int] = {}
@@ -197,9 +201,7 @@ def lay(
         columns["turn_N"] += range(len(turns))
         columns["left_N"] += [budgets[row] - number for number in range(len(turns))]
         columns["reward_N"] += paid
-        columns["process_N"] += [
-            np.nan if one is None else one.value - one.best for one in qualities[row]
-        ]
+        columns["process_N"] += _process(qualities[row], immediate)
         columns["state_N"] += [
             names.setdefault((row // group, turn.state_key), len(names)) for turn in turns
         ]
@@ -208,6 +210,12 @@ def lay(
         name: np.array(each, dtype=kinds.get(name, np.int64)) for name, each in columns.items()
     }
     return TurnBatch(**arrays)
+
+
+def _process(qualities: Sequence[Quality | None], immediate: bool) -> list[float]:
+    """Say what each turn of an episode gave away; by itself, only what the last one left undone."""
+    lost = [np.nan if one is None else one.value - one.best for one in qualities]
+    return [0.0] * len(lost[:-1]) + lost[-1:] if immediate else lost
 
 
 def credit(algorithm: Algorithm, episodes: Sequence[Episode], rows: TurnBatch) -> list[Float]:

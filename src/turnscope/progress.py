@@ -130,7 +130,15 @@ def _probes(study: Study, exam: Exam, policy: Policy) -> Iterator[dict[str, Any]
         for action in range(exam.actions):
             noise = draws.seed("probe", exam.seed, place, action)
             starts.append(
-                Start(tasks[state["task_id"]], action, state["seed"], budget, prefix, noise)
+                Start(
+                    tasks[state["task_id"]],
+                    action,
+                    state["seed"],
+                    budget,
+                    prefix,
+                    noise,
+                    state["state_key"],
+                )
             )
             places.append(place)
     played = _played(study.environment, starts, policy, draws.seed("probe", exam.seed))

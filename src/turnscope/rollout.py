@@ -94,6 +94,7 @@ def rollout(
             actions = conversation.act(
                 rows, [games[row].told() for row in rows], [games[row].limit() for row in rows]
             )
+            _ahead([(games[row], action) for row, action in zip(rows, actions, strict=True)])
             for row, action in zip(rows, actions, strict=True):
                 games[row].play(action)
             rows = [row for row in rows if games[row].stop is None]
@@ -121,6 +122,17 @@ def in_batches(
     """
     for at in range(0, len(starts), size):
         yield rollout(make_environment, starts[at : at + size], policy, stream)
+
+
+def _ahead(moves: Sequence[tuple["_Game", Action]]) -> None:
+    """Show an environment all actions of a round, if it can prepare for several at a time."""
+    prepare = getattr(moves[0][0].environment, "ahead", None)
+    if prepare is None:
+        return
+    try:
+        prepare([(game.environment, action.text) for game, action in moves])
+    except Exception as failure:  # noqa: BLE001 - each episode will meet it by itself
+        log.warning("no actions were prepared: %s", failure)
 
 
 @dataclass(slots=True)
@@ -165,12 +177,16 @@ class _Game:
             return
         where = f"task {self.start.task.task_id}: replay of turn {len(self.turns)}"
         if self.stop is not None:
-            raise ValueError(f"{where} is impossible: the episode ended before it, {self.stop}")
-        if turn.state_key != self.state_key:
-            raise ValueError(
+            why = f"{where} is impossible: the episode ended before it, {self.stop}"
+            if self.stop in (StopReason.BUDGET, StopReason.TOKENS):
+                raise ValueError(why)
+            self._strayed(why)
+        elif turn.state_key != self.state_key:
+            self._strayed(
                 f"{where} reached state {self.state_key!r}, recorded was {turn.state_key!r}"
             )
-        self.play(Action(turn.action, turn.context_ids, turn.action_ids, turn.logprobs))
+        else:
+            self.play(Action(turn.action, turn.context_ids, turn.action_ids, turn.logprobs))
 
     def _arrived(self) -> None:
         """Check that the prefix led to where it should, unless the environment has failed."""
@@ -179,9 +195,15 @@ class _Game:
             return
         where = f"task {self.start.task.task_id}: replay of {len(self.turns)} turns"
         if self.stop in (StopReason.SUCCESS, StopReason.FAILURE):
-            raise ValueError(f"{where} ended the episode, {self.stop}; recorded was {wanted!r}")
-        if self.state_key != wanted:
-            raise ValueError(f"{where} reached state {self.state_key!r}, recorded was {wanted!r}")
+            self._strayed(f"{where} ended the episode, {self.stop}; recorded was {wanted!r}")
+        elif self.state_key != wanted:
+            self._strayed(f"{where} reached state {self.state_key!r}, recorded was {wanted!r}")
+
+    def _strayed(self, why: str) -> None:
+        """Refuse a replay that led elsewhere: it is a fault, unless a program may be the cause."""
+        if not getattr(self.environment, "untrusted", False):
+            raise ValueError(why)
+        self._fail(ValueError(why))
 
     def seat(self, stream: int) -> Seat:
         """Describe the place of this episode to the policy."""

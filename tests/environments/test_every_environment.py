@@ -212,7 +212,7 @@ def test_gold_succeeds_on_every_task_and_seed(module, tasks):
 
 def test_only_the_last_step_terminates_and_only_then_it_may_succeed(module, tasks):
     endings = set()
-    for number, task in enumerate(tasks):
+    for number, task in enumerate(tasks[:60]):
         steps = steps_of(play(module, task, number, random_words(module, number, 40)))
         assert not any(step.terminated or step.success for step in steps[:-1])
         assert steps[-1].terminated or not steps[-1].success
@@ -331,7 +331,7 @@ def test_mistakes_are_worse_than_the_best_and_there_are_none_where_all_is_alike(
     if not (hasattr(module, "mistakes") and hasattr(module, "step_quality")):
         pytest.skip("the environment knows no mistakes or no step quality")
     decisive = set()
-    for number, task in enumerate(tasks):
+    for number, task in enumerate(tasks[:40]):
         environment = module.Environment()
         environment.reset(task, number)
         for left in (2, 7):
@@ -354,8 +354,10 @@ def test_expert_is_a_function_of_seed_and_turn(module, tasks):
     environment.reset(tasks[0], 0)
     said = [module.expert(environment, 5, turn, 0.5, 9) for turn in range(50)]
     assert said == [module.expert(environment, 5, turn, 0.5, 9) for turn in range(50)]
-    assert set(said) <= set(module.words())
     assert len(set(said)) > 1
+    for action in set(said):
+        environment.reset(tasks[0], 0)
+        assert environment.step(action).valid
 
 
 def test_example_is_of_the_promised_size(module: ModuleType):

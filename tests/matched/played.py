@@ -47,6 +47,33 @@ def hall_pair(
     return Pair(world, Hall, named, policies, Budget(turns, 4), 1, 3, WHO)
 
 
+def state(task_id: str = "hall", *said: str, **changes: Any) -> dict[str, Any]:
+    """The state behind some actions in a hall that does not slip, of six turns."""
+    places = [sum(word == "go" for word in said[:turn]) for turn in range(len(said) + 1)]
+    known = {
+        "place": 0,
+        "task_id": task_id,
+        "source": "base",
+        "turn": len(said),
+        "left": 6 - len(said),
+        "errors": "wrong",
+        "injected": False,
+        "best": 0.2,
+        "before": 0.3,
+        "seed": 5,
+        "solved": False,
+        "decisive": True,
+        "visits": 3,
+        "weight": 4.5,
+        "state_key": f"p{places[-1]}",
+        "state_keys": [f"p{place}" for place in places[:-1]],
+        "actions": list(said),
+        "context_ids": [[4] for _ in said],
+        "action_ids": [[1, 2] for _ in said],
+    }
+    return known | changes
+
+
 def play(pair: Pair, folder: Path, episodes: int = 6) -> list[Visits]:
     """Play blind episodes of both policies and read their visits."""
     found = []

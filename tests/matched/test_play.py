@@ -3,41 +3,13 @@ from typing import Any
 
 import pytest
 
-from tests.matched.played import hall_pair, lake_pair, play
+from tests.matched.played import hall_pair, lake_pair, play, state
 from tests.toys import Speaker, hall
 from turnscope import tables
 from turnscope.environments import frozen_lake
-from turnscope.matched.pair import Pair
 from turnscope.matched.play import actions, continuations
 from turnscope.matched.pool import choose, placed
 from turnscope.types import Action
-
-
-def state(task_id: str = "hall", *said: str, **changes: Any) -> dict[str, Any]:
-    """The state behind some actions in a hall that does not slip, of six turns."""
-    places = [sum(word == "go" for word in said[:turn]) for turn in range(len(said) + 1)]
-    known = {
-        "place": 0,
-        "task_id": task_id,
-        "source": "base",
-        "turn": len(said),
-        "left": 6 - len(said),
-        "errors": "wrong",
-        "injected": False,
-        "best": 0.2,
-        "before": 0.3,
-        "seed": 5,
-        "solved": False,
-        "decisive": True,
-        "visits": 3,
-        "weight": 4.5,
-        "state_key": f"p{places[-1]}",
-        "state_keys": [f"p{place}" for place in places[:-1]],
-        "actions": list(said),
-        "context_ids": [[4] for _ in said],
-        "action_ids": [[1, 2] for _ in said],
-    }
-    return known | changes
 
 
 @pytest.fixture(scope="module")
@@ -147,28 +119,6 @@ def test_a_replay_that_leads_elsewhere_ends_the_job(changes):
 def test_a_replay_that_ends_the_episode_ends_the_job():
     with pytest.raises(ValueError, match="ended the episode, failure; recorded was 'p1'"):
         actions(hall_pair(hall(9)), [state("hall", "go") | {"actions": ["jump"]}], 1)
-
-
-def gone_on(pair: Pair, one: dict[str, Any]) -> list[Any]:
-    """What base did once: success, turns, stop, recovered."""
-    row = next(row for row in continuations(pair, [one], 1) if row["actor"] == "base")
-    return [row[name] for name in ("success", "turns", "stop", "recovered")]
-
-
-@pytest.mark.parametrize(
-    ("length", "go", "before", "expected"),
-    [
-        (9, 1.0, 0.4, [False, 5, "budget", 2]),  # best at place p is worth (p + 1) / 10
-        (9, 1.0, 0.2, [False, 5, "budget", 0]),  # nothing was lost
-        (9, 1.0, 0.9, [False, 5, "budget", None]),  # p7 needs 7 actions of 5
-        (9, 0.0, 0.4, [False, 5, "budget", None]),
-        (3, 1.0, 0.9, [True, 2, "success", 2]),  # success is recovery
-        (9, 1.0, None, [False, 5, "budget", None]),
-    ],
-)
-def test_recovery_by_hand(length, go, before, expected):
-    pair = hall_pair(hall(length), go=(go, go))
-    assert gone_on(pair, state("hall", "go", before=before)) == expected
 
 
 def test_only_errors_that_can_be_made_good_are_gone_on_from():

@@ -1,8 +1,10 @@
 import json
+import subprocess
+import sys
 
 import pytest
 
-from turnscope import provenance
+from turnscope import provenance, registry
 from turnscope.stages import _job
 
 
@@ -161,3 +163,48 @@ def test_files_are_named_one_by_one():
     }
     assert _job.every(_job.files(words), "c") == []
     assert [path.name for path in _job.every(_job.files(words), "b")] == ["2", "3"]
+
+
+def asking(folder, env):
+    words = arguments(folder)
+    spec = {"times": 2} if env is None else {"times": 2, "env": env}
+    words[words.index("--spec") + 1] = json.dumps(spec)
+    return words
+
+
+def test_what_an_environment_says_of_its_run_is_logged_and_goes_to_the_record_of_circumstances(
+    tmp_path, capsys
+):
+    def play(spec, inputs, outputs):
+        environment = registry.load("environments", spec["env"])
+        world = environment.Environment()
+        world.reset(environment.tasks(1, train=1, test=0)[0], 0)
+        world.step("def f(x): return 'kept'")
+        copy(spec, inputs, outputs)
+
+    assert _job.execute(play, "tasks", asking(tmp_path, "deepcoder")) == 0
+    new = tmp_path / "new"
+    kept = json.loads((new / "run.json").read_text())
+    facts = registry.load("environments", "deepcoder").facts()
+    assert {name: kept[name] for name in facts} == facts
+    assert kept["verdicts"]["runs"] > 0
+    assert kept.keys() > facts.keys()
+    assert f"sandbox: {facts['sandbox']}" in capsys.readouterr().err
+    assert "seccomp" not in (new / "provenance.json").read_text()
+
+
+@pytest.mark.parametrize("env", [None, "frozen_lake", "no_such_world", "../deepcoder", ""])
+def test_nothing_is_asked_where_an_environment_has_nothing_to_say(tmp_path, env):
+    registry.load("environments", "frozen_lake")
+    assert _job.execute(copy, "tasks", asking(tmp_path, env)) == 0
+    kept = json.loads((tmp_path / "new" / "run.json").read_text())
+    assert not {"sandbox", "verdicts"} & kept.keys()
+
+
+def test_an_environment_that_the_job_did_not_load_is_not_asked(tmp_path):
+    code = (
+        "import json, sys; from turnscope.stages import _job;"
+        "print(_job._facts({'env': 'deepcoder'}), 'turnscope.environments' in sys.modules)"
+    )
+    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert found.stdout == "{} False\n"

@@ -38,7 +38,8 @@ class TurnBatch:
     left_N: Int
     """Turns left in the budget before the turn."""
     process_N: Float
-    """Step quality less that of the best action, at most 0; NaN where there is none."""
+    """Step quality less that of the best action, at most 0; where a quality is of an action by
+    itself, 0 but for the last turn of an episode. NaN where there is none."""
 
 
 def placed(batch: TurnBatch) -> tuple[Int, Int]:

@@ -15,6 +15,11 @@ def process_relative(batch: TurnBatch, *, weight: float = 1.0, scale: str = "gro
     would not do: with many turns left a wasted one costs nearly nothing, and a policy that need not
     answer for the turns that follow learns to wait until it is too late.
 
+    Where a quality is of an action by itself (the share of tests that a program passes), nothing is
+    known of what can be reached after it. Then the last action alone gave something away: what it
+    lacks. A reward of progress, what each action gained on the one before it, has the same sum but
+    praises late turns: whoever still plays gains something, who has solved the task nothing.
+
     The sum is compared with what all episodes of the group gave away from that turn on; those that
     had ended give nothing away. So the baseline depends on the number of the turn, but not on which
     episodes got that far. One mean over all turns would be right on average too, but late turns,

@@ -2,6 +2,8 @@
 
 Source:
     Shao et al. 2024, arXiv:2402.03300, with process supervision; the reward model is exact.
+    Differs: see `turnscope.advantages.process`, also for environments whose quality is of an action
+    by itself: there it rewards how good the last one was, and no oracle says what is possible.
 """
 
 from functools import partial

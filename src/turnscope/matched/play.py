@@ -12,7 +12,7 @@ from typing import Any
 from turnscope.matched.pair import Pair, best, grader
 from turnscope.rollout import Start, in_batches, prefix_of
 from turnscope.sampling import Grade
-from turnscope.types import Episode
+from turnscope.types import Episode, StopReason
 
 State = dict[str, Any]
 """A record of table `pool`."""
@@ -94,7 +94,8 @@ def continuations(pair: Pair, states: Sequence[State], number: int) -> list[dict
             **_who(pair, actor, sample, state),
             "solved": state["solved"],
             "success": episode.success,
-            "turns": len(episode.turns) - state["turn"],
+            # A replay that failed may have stopped before the state was reached.
+            "turns": max(0, len(episode.turns) - state["turn"]),
             "stop": str(episode.stop),
             "recovered": _recovered(pair, grade, state, episode),
         }
@@ -125,7 +126,13 @@ def _played(
 
 
 def _recovered(pair: Pair, grade: Grade, state: State, episode: Episode) -> int | None:
-    """Count the actions until the best one is again worth what it was before the error."""
+    """Count the actions until the best one is again worth what it was before the error.
+
+    Where a quality is of an action by itself, the best one is always worth the same: then count the
+    actions until one is no error.
+    """
+    if getattr(pair.world, "IMMEDIATE", False):
+        return _mended(pair, state, episode)
     before = state["before"]
     if before is None:
         return None
@@ -135,6 +142,23 @@ def _recovered(pair: Pair, grade: Grade, state: State, episode: Episode) -> int 
         if now is not None and now >= before - TIE:
             return number
     return len(later) if episode.success else None
+
+
+def _mended(pair: Pair, state: State, episode: Episode) -> int | None:
+    """Count the actions up to the first that meets no definition of an error.
+
+    One that ends the episode unsolved is no recovery, whatever it meets.
+    """
+    if episode.success is None:
+        return None
+    later = episode.turns[state["turn"] :]
+    keys = [*(turn.state_key for turn in later[1:]), episode.final_state_key]
+    if episode.stop is StopReason.FAILURE:
+        later, keys = later[:-1], keys[:-1]
+    for number, (turn, key) in enumerate(zip(later, keys, strict=True), 1):
+        if not pair.world.errors(pair.tasks[state["task_id"]], turn, key, state["left"] - number):
+            return number
+    return None
 
 
 def _who(pair: Pair, actor: str, sample: int, state: State) -> dict[str, Any]:

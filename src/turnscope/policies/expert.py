@@ -8,11 +8,11 @@ from turnscope.types import Seat
 
 
 class Policy:
-    """Say one of the best words with a probability that is drawn for each episode.
+    """Act with a skill that is drawn for each episode.
 
     Args:
         env: Environment that is played; its module must give `expert`.
-        skill: That probability, or its lowest and highest value.
+        skill: That skill, or its lowest and highest value, see `turnscope.environments`.
     """
 
     def __init__(self, *, env: str, skill: float | Sequence[float]):

@@ -150,12 +150,22 @@ def _execute(run: Run, stage: str, options: argparse.Namespace) -> None:
             start.isoformat(timespec="seconds"),
             datetime.now(UTC).isoformat(timespec="seconds"),
             seconds,
-        ),
+        )
+        | _facts(options.spec),
         diary,
     )
     provenance.write_json(record, mark)
     shutil.rmtree(mark.parent / SCRATCH, ignore_errors=True)
     log.info("%s: done in %.1f s", stage, seconds)
+
+
+def _facts(spec: dict[str, Any]) -> dict[str, Any]:
+    """Ask the environment, if this job used one, how it ran."""
+    world: Any = sys.modules.get(f"turnscope.environments.{spec.get('env')}")
+    facts: dict[str, Any] = world.facts() if hasattr(world, "facts") else {}
+    for name, fact in facts.items():
+        log.info("%s: %s", name, fact)
+    return facts
 
 
 def _empty(folder: Path, inputs: Iterable[Path]) -> None:

@@ -63,6 +63,7 @@ def _study(spec: dict[str, Any], tasks: list[Task]) -> practice.Study:
         algorithm=algorithm,
         seed=spec["seed"],
         quality=quality,
+        immediate=getattr(environment, "IMMEDIATE", False),
     )
 
 
