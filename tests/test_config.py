@@ -13,6 +13,7 @@ import pytest
 import yaml
 
 from turnscope import config, registry
+from turnscope.metrics import Settings
 
 ROOT = Path(__file__).parent.parent
 SCHEMA = yaml.safe_load((ROOT / "workflow/schemas/config.schema.yaml").read_text())
@@ -70,6 +71,13 @@ def test_defaults_are_filled_in_and_the_input_is_left_alone():
     complete = config.check(given, SCHEMA)
     assert complete["arms"]["grpo"] == {"options": {}, "training": {}}
     assert given == before
+
+
+def test_what_ties_is_by_default_what_metrics_take():
+    given = study()
+    del given["matched"]["tie"]
+    default = next(one.default for one in dataclasses.fields(Settings) if one.name == "tie")
+    assert config.check(given, SCHEMA)["matched"]["tie"] == default == study()["matched"]["tie"]
 
 
 def alone(arm, **section):
@@ -260,7 +268,7 @@ REFUSALS = [
     ({f"{LAKE}__budget__turns": -1}, "environments.frozen_lake.budget.turns: -1 is not legal; le"),
     ({f"{LAKE}__budget__tokens": 0}, "environments.frozen_lake.budget.tokens: 0 is not legal; le"),
     (
-        {f"{LAKE}__budget__turns": 1, "metrics__truncation__turns": []},
+        {f"{LAKE}__budget__turns": 1, "metrics__truncation__shares": []},
         "environments.frozen_lake.budget.turns: 1 is below what any task needs; legal is at",
     ),
     ({f"{LAKE}__tasks__holes": 3}, "environments.frozen_lake.tasks.holes: unknown option 'holes'"),
@@ -281,8 +289,13 @@ REFUSALS = [
         "metrics.k: 8 is above metrics.truncation.episodes = 4; legal is at most 4",
     ),
     (
-        {"metrics__truncation__turns": [6, 20]},
-        "metrics.truncation.turns: 20 is not below the budget of frozen_lake; legal is at most 19",
+        {"metrics__truncation__shares": [0.3, 1.0]},
+        "metrics.truncation.shares.1: 1.0 is not legal; legal is below 1",
+    ),
+    (
+        {"metrics__truncation__shares": [0.96, 0.99]},
+        "metrics.truncation.shares: none of 0.96, 0.99 is less than the 20 turns of frozen_lake, "
+        "rounded up; legal is a smaller share, or none",
     ),
     (
         {"training__tasks": 5000},
@@ -348,6 +361,176 @@ def test_a_study_that_cannot_run_is_refused_in_one_line(changes, line):
     with pytest.raises(ValueError, match="^" + re.escape(line)) as refusal:
         config.check(study(**changes), SCHEMA)
     assert "\n" not in str(refusal.value)
+
+
+def two(**changes):
+    """A study of both environments; changes of deepcoder start with `code__`."""
+    renamed = {
+        f"environments__deepcoder__{path.removeprefix('code__')}" if "code__" in path else path: one
+        for path, one in changes.items()
+    }
+    return study(**{"study__environments": ["frozen_lake", "deepcoder"], **renamed})
+
+
+def test_an_environment_without_changes_has_the_common_settings():
+    complete = config.check(study(), SCHEMA)
+    here = config.within(complete, "frozen_lake")
+    assert here == complete
+
+
+def test_an_environment_changes_single_settings_for_itself():
+    given = two(
+        code__build={"hidden": 32, "learning_rate": 1},
+        code__training={"steps": 5},
+        code__progress={"states": 7},
+        code__sampling={"episodes": 64, "told": {"episodes": 9}},
+        code__matched={"states": 33, "tie": 1},
+    )
+    complete = config.check(given, SCHEMA)
+    here, there = (config.within(complete, env) for env in ("deepcoder", "frozen_lake"))
+    expected = copy.deepcopy(there)
+    expected["models"]["nano"]["build"] |= {"hidden": 32, "learning_rate": 1.0}
+    expected["training"] |= {"steps": 5}
+    expected["training"]["progress"]["states"] = 7
+    expected["sampling"]["episodes"] = 64
+    expected["sampling"]["told"]["episodes"] = 9
+    expected["matched"] |= {"states": 33, "tie": 1.0}
+    expected["study"]["environments"] = ["deepcoder"]
+    assert here == expected
+    assert type(here["models"]["nano"]["build"]["learning_rate"]) is float
+    assert there["training"] == config.check(study(), SCHEMA)["training"]
+
+
+def test_a_model_that_is_loaded_is_not_built_anywhere(tmp_path):
+    (tmp_path / "config.json").write_text("{}")
+    model = {"backend": "transformers", "path": str(tmp_path)}
+    given = two(models={"big": model}, study__models=["big"], code__build={"hidden": 32})
+    assert config.within(config.check(given, SCHEMA), "deepcoder")["models"] == {"big": model}
+
+
+def test_arms_that_run_in_an_environment_keep_the_order_of_the_study():
+    given = two(
+        study__arms=["gigpo", "grpo", "budget_mix", "ppo"],
+        code__arms=["grpo", "ppo_turn", "gigpo"],
+        sampling__told__policies=["base", "ppo", "gigpo"],
+        matched__arms=["budget_mix", "grpo"],
+    )
+    here = config.within(config.check(given, SCHEMA), "deepcoder")
+    assert here["study"]["arms"] == ["gigpo", "grpo"]
+    assert here["sampling"]["told"]["policies"] == ["base", "gigpo"]
+    assert here["matched"]["arms"] == ["grpo"]
+
+
+def test_budgets_that_round_up_to_the_largest_are_not_played_again():
+    given = two(metrics__truncation__shares=[0.3, 0.32, 0.6, 0.9], code__budget__turns=8)
+    complete = config.check(given, SCHEMA)
+    assert config.played_again(complete, "deepcoder") == [3, 5]
+    assert config.played_again(complete, "frozen_lake") == [6, 7, 12, 18]
+    complete = config.check(two(metrics__truncation__shares=[]), SCHEMA)
+    assert config.played_again(complete, "deepcoder") == []
+
+
+CODE = "environments.deepcoder"
+MISFITS = [
+    ({"code__arms": ["grpo", "gipo"]}, f"{CODE}.arms: unknown arm 'gipo' (did you mean gigpo?); "),
+    ({"code__arms": []}, f"{CODE}.arms: [] is not legal; legal is a list of at least 1"),
+    (
+        {"code__arms": ["ppo"]},
+        f"{CODE}.arms: none of ppo is an arm of the study; legal is grpo, gigpo, budget_mix",
+    ),
+    (
+        {"code__arms": ["gigpo"]},
+        f"{CODE}.arms: 'grpo' is missing; it is metrics.reference, and metric 'between_arms' comp",
+    ),
+    (
+        {"matched__arms": ["budget_mix"], "code__arms": ["grpo"]},
+        f"{CODE}.arms: holds none of matched.arms = budget_mix, and metric 'step_quality' compares",
+    ),
+    (
+        {
+            "study__environments": ["deepcoder"],
+            "study__arms": ["grpo", "ppo"],
+            "code__arms": ["grpo"],
+        },
+        f"study.arms: 'ppo' runs in no environment of the study; legal is to name it in {CODE}.ar",
+    ),
+    ({"code__build": {"hiddn": 3}}, f"{CODE}.build.hiddn: unknown key 'hiddn' (did you mean hidd"),
+    (
+        {"code__build": {"kv_heads": 3}},
+        f"{CODE}.build.kv_heads: 3 does not divide models.nano.build.heads = 4; legal is 1, 2, 4",
+    ),
+    (
+        {"code__build": {"heads": 3}, "models__nano__build__kv_heads": 2},
+        f"models.nano.build.kv_heads: 2 does not divide {CODE}.build.heads = 3; legal is 1, 3",
+    ),
+    ({"code__training": {"seeds": [1]}}, f"{CODE}.training.seeds: unknown key 'seeds'"),
+    (
+        {"code__training": {"tasks": 3000}, "code__tasks__train": 2000},
+        f"{CODE}.training.tasks: 3000 is above {CODE}.tasks.train = 2000; legal is at most 2000",
+    ),
+    (
+        {"training__tasks": 2001, "code__tasks__train": 2000},
+        f"training.tasks: 2001 is above {CODE}.tasks.train = 2000; legal is at most 2000",
+    ),
+    (
+        {"code__progress": {"tasks": 301}},
+        f"{CODE}.progress.tasks: 301 is above {CODE}.tasks.test = 300; legal is at most 300",
+    ),
+    (
+        {
+            "training__progress": None,
+            "study__metrics": ["pass_at_kt"],
+            "figures": ["pass_at_k"],
+            "summaries": [],
+            "code__progress": {"tasks": 3},
+        },
+        f"{CODE}.progress: training.progress is null, so there is nothing to change",
+    ),
+    (
+        {"code__sampling": {"episodes": 16}},
+        f"metrics.ks: 32 is above {CODE}.sampling.episodes = 16; legal is at most 16",
+    ),
+    (
+        {"code__sampling": {"told": {"episodes": 7}}},
+        f"metrics.k: 8 is above {CODE}.sampling.told.episodes = 7; legal is at most 7",
+    ),
+    ({"code__sampling": {"temperature": 2}}, f"{CODE}.sampling.temperature: unknown key 'tempera"),
+    ({"code__matched": {"arms": ["grpo"]}}, f"{CODE}.matched.arms: unknown key 'arms'; known: st"),
+    (
+        {"code__matched": {"tie": 1.5}},
+        f"{CODE}.matched.tie: 1.5 is not legal; legal is at most 1",
+    ),
+    (
+        {"matched__tie": -0.01},
+        "matched.tie: -0.01 is not legal; legal is at least 0",
+    ),
+    (
+        {"code__matched": {"scored": 33}},
+        f"{CODE}.matched.scored: 33 is above sampling.episodes = 32; legal is at most 32",
+    ),
+    (
+        {"code__matched": {"heated": 7}},
+        f"metrics.k: 8 is above {CODE}.matched.heated = 7; legal is at most 7",
+    ),
+    (
+        {"metrics__truncation__shares": [0.85], "code__budget__turns": 6},
+        "metrics.truncation.shares: none of 0.85 is less than the 6 turns of deepcoder, rounded up",
+    ),
+]
+
+
+@pytest.mark.parametrize(("changes", "line"), MISFITS)
+def test_what_does_not_fit_in_one_environment_is_refused_in_one_line(changes, line):
+    with pytest.raises(ValueError, match="^" + re.escape(line)) as refusal:
+        config.check(two(**changes), SCHEMA)
+    assert "\n" not in str(refusal.value)
+
+
+def test_an_environment_that_is_not_run_may_lack_what_the_study_needs():
+    few = {"arms": ["ppo"], "tasks": {"train": 2000, "test": 300}}
+    given = study(training__tasks=3000)
+    given["environments"]["deepcoder"] |= few
+    config.check(given, SCHEMA)
 
 
 WRONG = [None, True, -1, 0, 1.5, math.nan, 1e300, "x", "", [], [1], ["x"], {}, {"a": 1}, {1: 2}]

@@ -7,6 +7,7 @@ from turnscope import contrasts
 
 NONE = float("nan")
 STATES = 40_000
+TIE = 0.01
 
 
 def rng(seed=0):
@@ -45,17 +46,17 @@ def test_differences_by_hand():
 
 def test_a_difference_up_to_the_margin_is_a_tie():
     gaps = np.array([0.02, 0.01, 0.3 - 0.29, 0.0, -0.01, -0.0101, NONE])
-    found = contrasts.outcomes(gaps)
+    found = contrasts.outcomes(gaps, TIE)
     classes = [[1, 0, 0], [0, 1, 0], [0, 1, 0], [0, 1, 0], [0, 1, 0], [0, 0, 1], [NONE] * 3]
     np.testing.assert_array_equal(found, classes)
-    assert contrasts.outcomes(gaps, delta=0.05)[0].tolist() == [0, 1, 0]
+    assert contrasts.outcomes(gaps, tie=0.05)[0].tolist() == [0, 1, 0]
 
 
 def test_qualities_that_differ_by_rounding_are_equal():
     base, trained = np.array([[0.1 + 0.2]]), np.array([[0.3]])
     assert contrasts.win(base, trained) == 0.5
     assert contrasts.optimal(base, trained, np.array([0.1 + 0.2])) == 0
-    assert contrasts.outcomes(contrasts.gap(base, trained), delta=0.0).tolist() == [[0, 1, 0]]
+    assert contrasts.outcomes(contrasts.gap(base, trained), tie=0.0).tolist() == [[0, 1, 0]]
 
 
 @given(duels())
@@ -64,8 +65,8 @@ def test_swapping_the_policies_mirrors_everything(one):
     pairs = (base, trained), (trained, base)
     there, back = (contrasts.gap(*pair) for pair in pairs)
     np.testing.assert_allclose(there, -back)
-    mirrored = contrasts.outcomes(back)[:, ::-1]
-    np.testing.assert_array_equal(contrasts.outcomes(there), mirrored)
+    mirrored = contrasts.outcomes(back, TIE)[:, ::-1]
+    np.testing.assert_array_equal(contrasts.outcomes(there, TIE), mirrored)
     wins = [contrasts.win(*pair) for pair in pairs]
     np.testing.assert_allclose(wins[0], 1 - wins[1])
     hits = [contrasts.optimal(*pair, best) for pair in pairs]
@@ -90,18 +91,18 @@ def test_what_is_missing_does_not_matter(one):
 )
 def test_identical_policies_are_never_better_in_half_of_the_states(p, win, tie):
     base, trained = coins(np.full(STATES, p))
-    shares = contrasts.outcomes(contrasts.gap(base, trained)).mean(axis=0)
+    shares = contrasts.outcomes(contrasts.gap(base, trained), TIE).mean(axis=0)
     assert shares == pytest.approx([win, tie, win], abs=0.012)
     some = slice(0, 2000)
     dealt = contrasts.relabelled(base[some], trained[some], 32, rng(1))
-    null = contrasts.outcomes(dealt.trained - dealt.base).mean(axis=(0, 1))
+    null = contrasts.outcomes(dealt.trained - dealt.base, TIE).mean(axis=(0, 1))
     assert null == pytest.approx([win, tie, win], abs=0.012)
     assert contrasts.win(base[some], trained[some]).mean() == pytest.approx(0.5, abs=0.01)
 
 
 def test_a_mixture_of_states_ties_in_half_of_them():
     base, trained = coins(rng(5).beta(0.5, 0.2, STATES))
-    shares = contrasts.outcomes(contrasts.gap(base, trained)).mean(axis=0)
+    shares = contrasts.outcomes(contrasts.gap(base, trained), TIE).mean(axis=0)
     assert shares == pytest.approx([0.24, 0.51, 0.24], abs=0.012)
 
 
@@ -110,7 +111,7 @@ def test_error_states_chosen_by_the_compared_actions_flatter_the_other_policy(a,
     p_S = rng(7).beta(a, a, 100_000)
     base, trained = coins(p_S)
     others, _ = coins(p_S, seed=1)
-    found = contrasts.outcomes(contrasts.gap(base, trained))
+    found = contrasts.outcomes(contrasts.gap(base, trained), TIE)
     shares = []
     for judged_by in (base, others):
         chosen = contrasts.poorest(contrasts.mean(judged_by), np.ones(len(p_S)))
@@ -167,7 +168,7 @@ def test_the_posterior_of_two_kinds_of_actions():
     # 12 of 16 against 4 of 16, worth 1 and 0: P(p > q + 0.01), p ~ Beta(12.5, 4.5), q the mirror
     base = np.array([[1.0] * 4 + [0.0] * 12])
     trained = np.array([[1.0] * 12 + [0.0] * 4])
-    found = contrasts.posterior(base, trained, np.ones(1), 20_000, rng())[0]
+    found = contrasts.posterior(base, trained, np.ones(1), 20_000, rng(), TIE)[0]
     p, q = rng(3).beta(12.5, 4.5, 200_000), rng(4).beta(4.5, 12.5, 200_000)
     expected = [(p - q > 0.01).mean(), (np.abs(p - q) <= 0.01).mean(), (p - q < -0.01).mean()]
     assert found == pytest.approx(expected, abs=0.004)
@@ -186,7 +187,7 @@ def test_the_classes_of_plain_cases():
         "open": ([0.9] * 9 + [0.1] * 7, [0.9] * 10 + [0.1] * 6, 0.9),
     }
     base, trained, best = (np.array(column) for column in zip(*cases.values(), strict=True))
-    found = contrasts.classes(contrasts.posterior(base, trained, best, 2000, rng()))
+    found = contrasts.classes(contrasts.posterior(base, trained, best, 2000, rng(), TIE))
     expected = {
         "better": [1, 0, 0, 0],
         "worse": [0, 0, 1, 0],
@@ -201,11 +202,11 @@ def test_the_classes_of_plain_cases():
 
 def test_sure_classes_are_seldom_wrong():
     base, trained = coins(np.full(2000, 0.7))
-    found = contrasts.classes(contrasts.posterior(base, trained, np.ones(2000), 400, rng()))
+    found = contrasts.classes(contrasts.posterior(base, trained, np.ones(2000), 400, rng(), TIE))
     assert found[:, [0, 2]].sum(axis=1).mean() < 0.25
     base, _ = coins(np.full(2000, 0.3))
     _, trained = coins(np.full(2000, 0.8))
-    found = contrasts.classes(contrasts.posterior(base, trained, np.ones(2000), 400, rng()))
+    found = contrasts.classes(contrasts.posterior(base, trained, np.ones(2000), 400, rng(), TIE))
     assert found[:, 0].mean() > 0.9
     assert found[:, 1:3].sum() == 0
 
@@ -213,7 +214,7 @@ def test_sure_classes_are_seldom_wrong():
 @given(duels(), st.integers(0, 100))
 def test_posterior_probabilities_sum_to_one(one, seed):
     base, trained, best = one
-    found = contrasts.posterior(base, trained, best, 20, rng(seed))
+    found = contrasts.posterior(base, trained, best, 20, rng(seed), TIE)
     undefined = np.isnan(contrasts.gap(base, trained))
     assert found.sum(axis=1)[~undefined] == pytest.approx(1)
     assert np.isnan(found[undefined]).all()

@@ -23,8 +23,6 @@ Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 Bools = npt.NDArray[np.bool_]
 
-DELTA = 0.01
-"""Mean qualities that differ by no more than this are a tie."""
 SURE = 0.9
 """A class is assigned to a state if its posterior probability is above this."""
 POOREST = 0.25
@@ -53,17 +51,17 @@ def mean(quality_SG: Floats) -> Floats:
     return np.divide(total, count, out=np.full(count.shape, np.nan), where=count > 0)
 
 
-def outcomes(gap_x: Floats, delta: float = DELTA) -> Floats:
+def outcomes(gap_x: Floats, tie: float) -> Floats:
     """Class differences of means.
 
     Args:
         gap_x: Differences, any shape.
-        delta: Largest one that is a tie, >= 0.
+        tie: Largest one that is a tie, >= 0.
 
     Returns:
         1 at better, tie or worse and 0 at the others, shape (..., 3).
     """
-    better, worse = gap_x > delta + NOISE, gap_x < -delta - NOISE
+    better, worse = gap_x > tie + NOISE, gap_x < -tie - NOISE
     found = np.stack([better, ~(better | worse), worse], axis=-1).astype(float)
     found[np.isnan(gap_x)] = np.nan
     return found
@@ -127,7 +125,7 @@ def posterior(
     best_S: Floats,
     draws: int,
     rng: np.random.Generator,
-    delta: float = DELTA,
+    tie: float,
 ) -> Floats:
     """Estimate how probable it is that the true means differ, of a few kinds of actions.
 
@@ -147,7 +145,7 @@ def posterior(
         best_S: Quality of the best action; NaN if unknown.
         draws: M, >= 1.
         rng: Where the randomness comes from.
-        delta: Largest difference that is a tie, >= 0.
+        tie: Largest difference that is a tie, >= 0.
 
     Returns:
         Probability of better, tie and worse, shape (S, 3).
@@ -160,7 +158,7 @@ def posterior(
         share_MSK = rng.standard_gamma(count_SK + prior_SK, (draws, *worth_SK.shape))
         return (share_MSK * worth_SK).sum(axis=2) / share_MSK.sum(axis=2)
 
-    found = outcomes(drawn(trained_SK) - drawn(base_SK), delta).mean(axis=0)
+    found = outcomes(drawn(trained_SK) - drawn(base_SK), tie).mean(axis=0)
     found[(base_SK.sum(axis=1) == 0) | (trained_SK.sum(axis=1) == 0)] = np.nan
     return found
 

@@ -3,6 +3,8 @@ import pytest
 
 from tests.claims.evidence import ARMS, gap, holm, table
 from tests.simulated import Skill, study
+from turnscope import budgets
+from turnscope.claims import _variants
 from turnscope.claims.budget_mix import judge
 from turnscope.metrics import Settings, between_arms, pass_at_kt
 
@@ -162,3 +164,109 @@ def test_harm_is_found():
         "C7a": "contradicted",
         "C7b": "contradicted",
     }
+
+
+def seeded(env, t_max, values):
+    """Write what each training seed shows at the quarters of T_max, and the headline of the arm."""
+    quarters = budgets.grid(budgets.QUARTERS, t_max)
+    where = {"env": env, "model": "nano"}
+    rows = [
+        {
+            **gap(8, t, value, metric="between_arms_pair"),
+            **where,
+            "policy": f"budget_mix-s{seed}",
+            "against": f"grpo-s{seed}",
+            "seeds": 1,
+        }
+        for seed, found in enumerate(values)
+        for t, value in zip(quarters, found, strict=True)
+    ]
+    means = [sum(column) / len(values) for column in zip(*values, strict=True)]
+    over = [
+        row(t, value, 0.5, "between_arms_seeds", p_value=0.5, **where)
+        for t, value in zip(quarters, means, strict=True)
+    ]
+    compared = row(t_max, 0.0, 0.1, "between_arms", **where)
+    last = {**gap(8, t_max, 0.3), **where, "policy": "budget_mix"}
+    return [last, compared, *over, *holm("between_arms_seeds_holm", *over), *rows]
+
+
+def everywhere(*rows):
+    return [one for one in judge(table(*rows), ARMS) if one["env"] == "all"]
+
+
+def test_environments_are_averaged_at_equal_parts_of_their_budgets():
+    lake = seeded("lake", 20, [(0.10, 0.1, 0.2, 0.0), (0.20, 0.1, 0.3, 0.1), (0.30, 0.1, 0.4, 0.0)])
+    code = seeded("code", 6, [(0.00, 0.2, 0.1, 0.0), (0.02, 0.0, 0.1, 0.0), (0.04, 0.1, 0.1, 0.1)])
+    (found,) = everywhere(*lake, *code)
+    assert (found["claim"], found["model"], found["policy"]) == ("C7a", "nano", "budget_mix")
+    # seeds at 25%: 0.05, 0.11 and 0.17; standard error 0.06 / sqrt(3), two degrees of freedom
+    assert "25% of T_max: +0.110 [-0.039, +0.259], p=" in found["detail"]
+    assert found["value"] == pytest.approx(0.1)
+    assert "lake: 25% +0.200, 50% +0.100, 75% +0.300, 100% +0.033" in found["detail"]
+    assert "code: 25% +0.020" in found["detail"]
+
+
+def spread(*means):
+    """Give three seeds a mean at each quarter, and hardly any spread."""
+    return [tuple(mean + shift for mean in means) for shift in (-0.001, 0.0, 0.001)]
+
+
+@pytest.mark.parametrize(
+    ("lake", "code", "expected"),
+    [
+        ((0.1, 0.1, 0.1, 0.0), (0.1, 0.1, 0.1, 0.0), "holds"),
+        # harm in one environment is made up for by the other, in the mean
+        ((-0.05, 0.1, 0.1, 0.0), (0.15, 0.1, 0.1, 0.0), "holds"),
+        ((-0.1, 0.1, 0.1, 0.0), (0.1, 0.1, 0.1, 0.0), "inconclusive"),
+        ((-0.2, 0.1, 0.1, 0.0), (0.1, 0.1, 0.1, 0.0), "contradicted"),
+        ((0.1, 0.1, 0.1, -0.3), (0.1, 0.1, 0.1, -0.3), "holds"),  # T_max is the other claim
+    ],
+)
+def test_the_mean_over_environments_is_judged_like_each(lake, code, expected):
+    (found,) = everywhere(*seeded("lake", 20, spread(*lake)), *seeded("code", 6, spread(*code)))
+    assert found["verdict"] == expected
+    assert ("would be found with 80% power" in found["detail"]) == (expected == "inconclusive")
+
+
+def test_the_mean_over_environments_is_judged_in_one_way_only():
+    parts = [seeded(env, t, spread(0.1, 0.1, 0.1, 0.0)) for env, t in (("lake", 20), ("code", 6))]
+    rows = table(*(row for part in parts for row in part))
+    ledger = judge(rows, ARMS)
+    assert [one["env"] for one in ledger if one["claim"] == "C7a"] == ["code", "lake", "all"]
+    named = [one | {"code": "claims.budget_mix"} for one in ledger]
+    robust = _variants.judge(named, rows, ARMS)
+    assert {one["env"] for one in robust if one["claim"] == "C7a"} == {"code", "lake"}
+
+
+def test_one_environment_has_no_mean_over_environments():
+    assert everywhere(*seeded("lake", 20, spread(0.1, 0.1, 0.1, 0.0))) == []
+    other = [{**one, "model": "big"} for one in seeded("code", 6, spread(0.1, 0.1, 0.1, 0.0))]
+    assert everywhere(*seeded("lake", 20, spread(0.1, 0.1, 0.1, 0.0)), *other) == []
+
+
+def test_without_common_seeds_the_mean_is_not_judged():
+    lake, code = (seeded(env, 8, spread(0.1, 0.1, 0.1, 0.0)) for env in ("lake", "code"))
+    alone = [one for one in code if one["policy"] not in ("budget_mix-s1", "budget_mix-s2")]
+    (found,) = everywhere(*lake, *alone)
+    assert found["verdict"] == "not run"
+    assert "fewer than two training seeds" in found["detail"]
+    (found,) = everywhere(*lake, *(one for one in code if "-s" not in one["policy"]))
+    assert found["verdict"] == "not run"
+
+
+def test_two_environments_are_judged_from_their_episodes():
+    skills = {"grpo": GRPO, "budget_mix": Skill(1.5, loss=0.0)}
+    trained = {f"{arm}-s{number}": one for arm, one in skills.items() for number in range(3)}
+    settings = Settings(ks=[1, 8], k=8, shares=[1.0], draws=100, seed=1)
+    parts = []
+    for env, t_max in (("lake", 20), ("code", 6)):
+        policies = {"base": Skill(-1.0), **trained}
+        frames = study(t_max, tasks=40, episodes=8, t_max=t_max, policies=policies)
+        frames = tuple(frame.assign(env=env) for frame in frames)
+        parts += [one.estimate(*frames, settings) for one in (pass_at_kt, between_arms)]
+    found = judge(pd.concat(parts), ARMS)
+    (mean,) = [one for one in found if one["env"] == "all"]
+    assert mean["verdict"] == "holds"
+    single = [one for one in found if one["claim"] == "C7a" and one["env"] != "all"]
+    assert {one["env"] for one in single} == {"lake", "code"}

@@ -7,6 +7,7 @@ CELLS = {
     ("step_better", "all"): 0.4,
     ("step_tie", "all"): 0.3,
     ("step_worse", "all"): 0.3,
+    ("step_tie_margin", "all"): 0.125,
     ("step_better_null", "all"): 0.35,
     ("step_tie_null", "all"): 0.3,
     ("step_worse_null", "all"): 0.35,
@@ -70,6 +71,7 @@ def test_better_in_no_majority_and_alike(better, win, half, expected):
     assert (row["value"], row["low"]) == pytest.approx((better, better - half))
     assert row["null_value"] == 0.35
     assert f"better {better:.3f} [" in row["detail"]
+    assert "mean qualities up to 0.125 apart tie" in row["detail"]
     assert "identical policies with these actions: better 0.350" in row["detail"]
     assert f"Mann-Whitney probability {win:.3f}" in row["detail"]
     assert ("with 80% power" in row["detail"]) == (expected == "inconclusive")
@@ -185,3 +187,14 @@ def test_arms_that_were_not_compared_in_matched_states_have_no_rows():
         ("grpo", "C3d"),
     ]
     assert step_quality.judge(table(gap(8, 20, 0.1)).assign(part=None), ARMS) == []
+
+
+@pytest.mark.parametrize(("clean", "said"), [([5, 20], False), ([5], True), ([], False)])
+def test_states_without_errors_that_are_all_early_are_told(clean, said):
+    deep = [("clean", t) for t in clean] + [("error", t) for t in (5, 10, 20)]
+    rows = [
+        {**gap(0, t, 0.5, HALF, "step_win"), "part": f"mixture/{subset}", "k": None}
+        for subset, t in deep
+    ]
+    detail = judge(*evidence(), *({**row, "policy": "grpo"} for row in rows))["C3b"]["detail"]
+    assert ("among the first 5 turns, so this is a matter of depth as well" in detail) is said

@@ -45,6 +45,11 @@ FIFTEEN = (
     "grpo_matched",
     "anytime",
 )
+UNLIKE = (
+    {"arms": ("grpo", "gigpo", "ppo", "oracle_process", "budget_mix", "budget_mix_told")},
+    {"envs": ("deepcoder",), "arms": FOUR, "t_max": 6, "tasks": 40, "bounded": False},
+)
+"""Two environments of one study that differ in all that they may differ in."""
 ALGORITHMS = {
     "ppo_turn": "ppo",
     "budget_mix_told": "budget_mix",
@@ -77,8 +82,12 @@ def estimates(
     t_max: int = 12,
     tasks: int = 60,
     draws: int = 200,
+    bounded: bool = True,
 ) -> pd.DataFrame:
-    """Return rows of `estimates`, as the tables module would read them."""
+    """Return rows of `estimates`, as the tables module would read them.
+
+    Without `bounded`, whatever the budget all tasks could be solved.
+    """
     settings = Settings(ks=KS, k=8, shares=(0.5, 1.0), draws=draws, seed=1)
     policies = {"base": simulated.Skill()} | {
         f"{arm}-s{seed}": simulated.Skill(0.6 + 0.15 * (place % 5) + 0.1 * seed, place % 3)
@@ -91,6 +100,8 @@ def estimates(
         frames = simulated.study(named, tasks=tasks, episodes=16, t_max=t_max, policies=policies)
         frames = frames[0], pd.concat([frames[1], *_told(named, tasks, t_max, policies)])
         tasks_frame, episodes = (frame.assign(env=env) for frame in frames)
+        if not bounded:
+            tasks_frame["bound"] = [[1.0] * t_max] * len(tasks_frame)
         for metric in METRICS:
             rows = registry.load("metrics", metric).estimate(tasks_frame, episodes, settings)
             parts.append(rows)
@@ -138,8 +149,24 @@ def _steps(table: str, tasks: pd.DataFrame, leads: dict[str, float], t_max: int)
 
 def shown(module: ModuleType, **study: Any) -> pd.DataFrame:
     """Return the estimates of a study, those of `STEPWISE` where a module shows them."""
-    some = [stepwise(metric, **study) for metric in STEPWISE if metric in module.SOURCES]
+    sizes = {name: value for name, value in study.items() if name != "bounded"}
+    some = [stepwise(metric, **sizes) for metric in STEPWISE if metric in module.SOURCES]
     return pd.concat([estimates(**study), *some], ignore_index=True) if some else estimates(**study)
+
+
+def unlike(module: ModuleType) -> pd.DataFrame:
+    """Return what a figure draws of the two environments of `UNLIKE`."""
+    studies: list[dict[str, Any]] = [{**one, "seeds": 2, "draws": 100} for one in UNLIKE]
+    arms = named(*dict.fromkeys(arm for one in studies for arm in one["arms"]))
+    sizes = [{n: one[n] for n in ("envs", "arms", "seeds", "t_max") if n in one} for one in studies]
+    more_S = [more(module, **one) for one in studies]
+    return module.data(
+        pd.concat([shown(module, **one) for one in studies], ignore_index=True),
+        pd.concat([training(**one) for one in sizes], ignore_index=True),
+        k=8,
+        arms=arms,
+        **{name: pd.concat([m[name] for m in more_S], ignore_index=True) for name in more_S[0]},
+    )
 
 
 @functools.cache
@@ -150,6 +177,7 @@ def ledger(**study: Any) -> dict[str, pd.DataFrame]:
     """
     names = study.get("arms", ("grpo",))
     first, arms = study | {"arms": names[:1]}, named(*names)
+    first.pop("bounded", None)
     some = [stepwise(metric, **first) for metric in STEPWISE]
     rows = pd.concat([estimates(**study), *some], ignore_index=True)
     judged = _judges.assemble(rows, arms)

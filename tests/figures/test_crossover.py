@@ -51,3 +51,16 @@ def test_an_undefined_distribution_is_not_drawn_as_never():
 
 def test_seeds_are_left_to_the_table_of_estimates():
     assert set(drawn()["policy"]) == {"grpo"}
+
+
+def test_an_arm_that_an_environment_lacks_is_said_to_be_missing():
+    frame = crossover.data(
+        synthetic.estimates(envs=("lake", "sql"), arms=("gigpo", "grpo"), seeds=1),
+        NONE,
+        k=8,
+        arms=synthetic.named("grpo", "gigpo"),
+    )
+    frame = frame.loc[(frame["env"] == "lake") | (frame["policy"] == "grpo")]
+    words = [[text.get_text() for text in ax.texts] for ax in crossover.plot(frame).axes]
+    said = ["not run here" in found for found in words]
+    assert said == [False, False, False, True]  # lines of grpo and gigpo, columns lake and sql

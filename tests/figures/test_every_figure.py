@@ -60,7 +60,11 @@ def texts(figure):
     ],
 )
 def test_nothing_leaves_the_page_and_all_can_be_read(module, study):
-    figure = module.plot(drawn(module, **study))
+    readable(module.plot(drawn(module, **study)))
+
+
+def readable(figure):
+    """Check that a figure keeps to its page, and that its words can be read."""
     figure.draw_without_rendering()
     assert figure.get_figwidth() in (_style.SINGLE, _style.DOUBLE)
     page = figure.bbox
@@ -73,6 +77,31 @@ def test_nothing_leaves_the_page_and_all_can_be_read(module, study):
     boxes = [(text.get_text(), text.get_window_extent()) for text in titles]
     for (one, box), (other, beside) in itertools.combinations(boxes, 2):
         assert not box.overlaps(beside), (one, other)
+
+
+@pytest.mark.slow
+def test_environments_that_differ_in_all_stand_side_by_side(module):
+    frame = synthetic.unlike(module)
+    figure = module.plot(frame)
+    readable(figure)
+    words = [text.get_text().replace("\n", "") for text in texts(figure)]
+    for env in ("deepcoder", "frozen lake"):
+        assert len([word for word in words if word.startswith(f"{env} · nano")]) >= 1
+    shown = " ".join([*words, module.caption(frame)])
+    assert [arm for arm in _style.arms_of(frame) if arm not in shown] == []
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["budget_auc", "budget_mix", "survival", "training_curves"])
+def test_lists_of_arms_are_those_of_their_environment(name):
+    module = registry.load("figures", name)
+    figure = module.plot(synthetic.unlike(module))
+    figure.draw_without_rendering()
+    listed = [[label.get_text() for label in ax.get_yticklabels()] for ax in figure.axes]
+    lists = [names for names in listed if "budget_mix" in names]
+    told = ["budget_mix_told" in names for names in lists]
+    assert (told[0], told[-1] or name == "budget_mix") == (False, True)
+    assert "ppo" not in lists[0]
 
 
 def is_title(artist):

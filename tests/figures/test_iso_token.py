@@ -61,3 +61,13 @@ def test_only_policies_that_have_plans_are_drawn():
 )
 def test_costs_are_written_short(cost, text):
     assert iso_token._short(cost) == text
+
+
+def test_where_nothing_is_solved_no_price_is_drawn():
+    some = synthetic.estimates(arms=("grpo",))
+    solved = some["metric"].isin(["restart_cost", "restart_cutoff"])
+    some.loc[solved, ["value", "low", "high"]] = np.nan
+    some.loc[some["metric"] == "plan_best", ["value", "low", "high"]] = 0.0
+    figure = iso_token.plot(iso_token.data(some, NONE, k=8, arms=synthetic.named("grpo")))
+    assert [text.get_text() for text in figure.axes[-1].texts] == ["nothing was solved"]
+    figure.canvas.draw()

@@ -1,4 +1,7 @@
+import io
+
 import numpy as np
+import pandas as pd
 import pytest
 from matplotlib.colors import to_hex
 from matplotlib.patches import Rectangle
@@ -77,6 +80,19 @@ def test_the_caption_says_what_was_done():
     rows = matched.estimates()
     without = drawn(rows.loc[~rows["part"].str.endswith("injected")])
     assert "injected" not in step_quality.caption(without)
+
+
+def test_the_caption_says_what_a_tie_was_in_each_environment():
+    lake = matched.estimates()
+    assert "tied (up to 0.01) or worse" in step_quality.caption(drawn(lake))
+    code = lake.assign(env="code")
+    assert "tied (up to 0.01) or worse" in step_quality.caption(drawn(pd.concat([code, lake])))
+    code.loc[code["metric"] == "step_tie_margin", "value"] = 0.125
+    frame = drawn(pd.concat([lake, code]))
+    both = f"tied (up to 0.125 in code, 0.01 in {lake['env'].iloc[0]}) or worse"
+    assert both in step_quality.caption(frame)
+    again = pd.read_csv(io.StringIO(frame.to_csv(index=False)))
+    assert both in step_quality.caption(again)
 
 
 def test_without_matched_states_there_is_nothing_to_draw():

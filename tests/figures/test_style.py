@@ -14,7 +14,8 @@ from turnscope.figures import _captions, _rows, _style
 
 
 def frame_of(*policies: str, arms: Sequence[str] = ()) -> pd.DataFrame:
-    return _rows.placed(pd.DataFrame({"policy": policies}), synthetic.named(*arms))
+    rows = pd.DataFrame({"env": "lake", "model": "nano", "policy": policies})
+    return _rows.placed(rows, synthetic.named(*arms))
 
 
 def test_a_known_arm_keeps_its_colour_in_any_company():
@@ -56,6 +57,19 @@ def test_no_more_than_four_arms_are_legible():
     assert _style.legible(frame)["policy"].tolist() == ["base", "bound", *"abcd", "a-s0"]
     assert _captions.left_out(frame) == " Not shown: e, f; see budget_auc."
     assert _captions.left_out(frame_of(*"abcd")) == ""
+
+
+def test_each_environment_shows_its_own_first_arms():
+    arms = synthetic.named(**{name: name for name in "abcdef"})
+    parts = [
+        pd.DataFrame({"env": env, "model": "nano", "policy": policies})
+        for env, policies in (("lake", ["base", *"abcdef"]), ("code", ["base", *"ae"]))
+    ]
+    frame = _rows.placed(pd.concat(parts, ignore_index=True), arms)
+    shown = _style.legible(frame)
+    assert shown.loc[shown["env"] == "lake", "policy"].tolist() == ["base", *"abcd"]
+    assert shown.loc[shown["env"] == "code", "policy"].tolist() == ["base", *"ae"]
+    assert _captions.left_out(frame) == " Not shown: e (lake, nano), f; see budget_auc."
 
 
 def test_what_was_not_run_is_named():

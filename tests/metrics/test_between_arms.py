@@ -46,6 +46,20 @@ def test_seeds_are_paired_by_number_and_a_lone_one_is_left_out():
     assert one["seeds"] == 2
 
 
+def test_each_pair_of_seeds_is_told():
+    found = estimate(tasks("ab"), episodes(HAND | THIRD), SETTINGS)
+    pairs = found.loc[(found["metric"] == "between_arms_pair") & (found["k"] == 1)]
+    last = pairs.loc[pairs["t"] == 4, ["policy", "against", "value", "seeds"]]
+    assert last.to_numpy().tolist() == [
+        ["other-s0", "grpo-s0", 0.5, 1],
+        ["other-s1", "grpo-s1", 0.0, 1],
+    ]
+    assert pairs["low"].isna().all()
+    means = pairs.groupby("t")["value"].mean()
+    for t, value in means.items():
+        assert against_grpo(found, "between_arms_seeds", k=1, t=t)["value"] == pytest.approx(value)
+
+
 def test_parity_is_tested_on_one_side():
     found = estimate(tasks("ab"), episodes(HAND | THIRD), SETTINGS)
     one = against_grpo(found, "between_arms_lower", k=1, t=4)
@@ -68,6 +82,7 @@ def test_which_cells_there_are():
         "between_arms_seeds": every,
         "between_arms_seeds_holm": sorted(quarters),
         "between_arms_lower": sorted(quarters),
+        "between_arms_pair": sorted(quarters),
         "between_arms_auc": [],
     }
     tested = found.loc[found["p_value"].notna() & (found["metric"] == "between_arms"), "t"]
@@ -88,6 +103,7 @@ def test_the_area_is_that_of_the_arms():
 def test_another_reference():
     settings = Settings(ks=[1], k=1, shares=[1.0], draws=50, seed=1, reference="other")
     found = estimate(tasks("ab"), episodes(HAND), settings)
+    found = found.loc[found["metric"] != "between_arms_pair"]
     assert set(found["policy"]) == {"grpo"}
     assert set(found["against"]) == {"other"}
 

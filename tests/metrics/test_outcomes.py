@@ -128,8 +128,8 @@ def test_the_simulator_writes_tables_of_the_study():
 
 @pytest.mark.parametrize(
     "options",
-    [{"ks": [0]}, {"k": 0}, {"draws": 0}, {"margin": 0.0}],
-    ids=lambda one: next(iter(one)),
+    [{"ks": [0]}, {"k": 0}, {"draws": 0}, {"margin": 0.0}, {"tie": -0.1}, {"tie": 1.1}],
+    ids=lambda one: "-".join(map(str, *one.items())),
 )
 def test_impossible_settings_are_refused(options):
     with pytest.raises(ValueError, match=next(iter(options))):

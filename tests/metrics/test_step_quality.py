@@ -1,3 +1,4 @@
+import dataclasses
 import itertools
 
 import numpy as np
@@ -31,8 +32,8 @@ NAIVE = ("naive_error_win", "naive_error_win_null")
 WINS = [1.0, 0.5, 0.25, (0.5 + 1 + 1 + 1) / 4]
 
 
-def by_hand(frame=HAND, names="abcd"):
-    return estimate(tasks(names), frame, SETTINGS)
+def by_hand(frame=HAND, names="abcd", **settings):
+    return estimate(tasks(names), frame, dataclasses.replace(SETTINGS, **settings))
 
 
 def one(found, metric, part="mixture/all", policy="grpo-s0", t=None):
@@ -123,6 +124,40 @@ def test_relabelling_and_posterior_fill_their_shares():
     nulls = [values(found, f"step_{name}_null", "base/error") for name in ("better", "worse")]
     assert nulls == pytest.approx([1 / 6, 1 / 6], abs=0.15)
     assert min(nulls) > 0
+
+
+@pytest.mark.parametrize(
+    ("tie", "shares"),
+    [
+        (0.0, (2, 1, 1)),
+        (0.125, (2, 1, 1)),
+        (0.15, (1, 2, 1)),  # 0.15 itself is a tie
+        (0.5, (0, 4, 0)),
+    ],
+)
+def test_a_larger_margin_makes_more_ties_and_changes_nothing_else(tie, shares):
+    found, usual = by_hand(tie=tie), by_hand()
+    for name, share in zip(("better", "tie", "worse"), shares, strict=True):
+        assert values(found, f"step_{name}") == pytest.approx(share / 4)
+    told = found.loc[found["metric"] == "step_tie_margin"]
+    assert set(told["value"]) == {tie}
+    assert told[["low", "high"]].isna().to_numpy().all()
+    assert set(told["part"]) == set(found.loc[found["metric"] == "step_states", "part"])
+    for metric in ("step_gap", "step_win", "step_states", "step_slope", "step_structural_ties"):
+        one, other = (
+            rows.loc[rows["metric"] == metric].reset_index(drop=True) for rows in (found, usual)
+        )
+        pd.testing.assert_frame_equal(one, other)
+
+
+def test_the_margin_counts_after_dealing_out_in_the_posterior_and_for_the_naive_protocol():
+    # means differ by no more than 1
+    found = by_hand(tie=1.0)
+    for suffix in ("_null", "_sure"):
+        parts = [values(found, f"step_{name}{suffix}") for name in ("better", "tie", "worse")]
+        assert parts == [0, 1, 0]
+    assert not set(NAIVE) & set(found["metric"])
+    assert values(by_hand(), "step_tie_margin") == 0.01
 
 
 def test_the_naive_protocol_by_hand():

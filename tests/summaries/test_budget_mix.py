@@ -26,6 +26,22 @@ def study(*more: dict) -> pd.DataFrame:
     return rows(*levels, *more)
 
 
+def test_each_environment_has_the_quarters_of_its_own_budget_and_its_own_arms():
+    lake = study()
+    code = lake.loc[(lake["t"] <= 6) & (lake["policy"] != "budget_mix")].assign(env="code")
+    both = pd.concat([lake, code], ignore_index=True)
+    table = budget_mix.data(both, NONE, k=8, arms=synthetic.named(*ARMS))
+    found = {
+        env: (part["policy"].unique().tolist(), part["t"].unique().tolist())
+        for env, part in table.groupby("env")
+    }
+    assert found == {
+        "code": (["base", "grpo"], [2, 3, 5, 6]),
+        "lake": (["base", "grpo", "budget_mix"], [2, 4, 6, 8]),
+    }
+    assert table["share"].tolist() == [0.25, 0.5, 0.75, 1.0] * 5
+
+
 def gaps(metric: str, p_values: list[float | None]) -> list[dict]:
     return [
         {

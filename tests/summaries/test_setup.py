@@ -33,6 +33,29 @@ def test_what_a_reader_needs_is_shown_in_words_and_the_rest_is_left_out():
     ]
 
 
+def test_what_an_environment_changes_is_shown_with_it():
+    facts = {
+        "Environment code": {
+            "tasks.test": "300",
+            "arms": "grpo, gigpo",
+            "build.steps": "600",
+            "training.steps": "60",
+            "progress.states": "80",
+            "sampling.told.episodes": "8",
+            "matched.states": "300",
+        }
+    }
+    assert [row[1:] for row in rows(facts)] == [
+        ["test tasks", "300"],
+        ["arms that run here", "grpo, gigpo"],
+        ["built: steps", "600"],
+        ["training: steps", "60"],
+        ["measured on the way: states", "80"],
+        ["sampling: told.episodes", "8"],
+        ["compared: states", "300"],
+    ]
+
+
 def test_without_settings_there_is_nothing_to_show():
     with pytest.raises(ValueError, match="setup"):
         rows({"Study": {}})

@@ -3,6 +3,7 @@
 import json
 import re
 import shlex
+from pathlib import Path
 
 import pytest
 import yaml
@@ -258,6 +259,141 @@ def test_only_blind_episodes_under_smaller_budgets_are_few(
     overlay.write_text(yaml.safe_dump(study))
     spec = sampled(snakemake(repo, "--dry-run", "-p", target, study=str(overlay)))
     assert (spec["turns"], spec["tasks"], spec["episodes"]) == (turns, tasks, episodes)
+
+
+POND = '''\
+"""FrozenLake by another name."""
+
+from turnscope.environments.frozen_lake import *
+'''
+CHANGES = {
+    "build": {"hidden": 48},
+    "training": {"steps": 5},
+    "progress": {"tasks": 11, "episodes": 3},
+    "sampling": {"episodes": 10, "told": {"shares": [0.4, 1.0]}},
+    "matched": {"states": 33, "scored": 1, "heated": 9},
+}
+
+
+@pytest.fixture(scope="module")
+def pond(tmp_path_factory):
+    """A clone with a second environment."""
+    made = clone(tmp_path_factory.mktemp("pond"))
+    (made / "src/turnscope/environments/pond.py").write_text(POND)
+    return made
+
+
+def two(repo, to, **section):
+    """Write a variant of the test study with both environments."""
+    worlds = yaml.safe_load((repo / "config/test.yaml").read_text())["environments"]
+    lake = worlds["frozen_lake"]
+    smaller = lake | {"budget": {"turns": 5, "turn_tokens": 4}}
+    to.mkdir()
+    return overlaid(
+        repo,
+        to,
+        environments=worlds | {"pond": smaller | section},
+        study={"environments": ["frozen_lake", "pond"]},
+    )
+
+
+def specifications(repo, study):
+    """Return the stage and the specification of each job, by its first output."""
+    done = snakemake(repo, "--dry-run", "-p", "all", study=study)
+    assert done.returncode == 0, done.stdout
+    found = {}
+    for line in done.stdout.splitlines():
+        if " -m turnscope.stages." in line:
+            words = shlex.split(line)
+            stage = words[words.index("-m") + 1].rsplit(".")[-1]
+            output = words[words.index("--output") + 1].partition("=")[2]
+            found[output] = stage, json.loads(words[words.index("--spec") + 1])
+    return found
+
+
+@pytest.fixture(scope="module")
+def plain(pond, tmp_path_factory):
+    return specifications(pond, two(pond, tmp_path_factory.mktemp("plain") / "two"))
+
+
+def test_a_second_environment_changes_no_job_of_the_first(repo, plain):
+    alone = specifications(repo, "config/test.yaml")
+    first = {name: one for name, one in alone.items() if "/frozen_lake/" in name}
+    assert len(first) > 40
+    assert {name: one for name, one in plain.items() if "/frozen_lake/" in name} == first
+    second = {name.replace("/pond/", "/frozen_lake/") for name in plain if "/pond/" in name}
+    assert second == set(first)
+
+
+def test_what_an_environment_changes_runs_jobs_of_it_alone(pond, plain, tmp_path):
+    changed = specifications(pond, two(pond, tmp_path / "two", **CHANGES))
+    assert changed.keys() == plain.keys()
+    different = {name for name in plain if changed[name] != plain[name]}
+    whole = {"results/summaries/setup.csv", "results/report.html"}
+    assert whole <= different
+    assert all("/pond/" in name for name in different - whole)
+    stages = {plain[name][0] for name in different}
+    assert stages == {
+        *("base", "probes", "train", "sample", "matched", "likelihood"),
+        *("summary", "report"),
+    }
+    # what is common still is: changes name single keys
+    (name,) = [name for name in different if name.endswith("pond/nano/grpo-s1/model.safetensors")]
+    before, after = plain[name][1], changed[name][1]
+    assert after["training"] == before["training"] | {"steps": 5}
+    assert after["progress"] == before["progress"] | {"tasks": 11, "episodes": 3}
+    name = "results/episodes/pond/nano/base/told/episodes.parquet"
+    assert (changed[name][1]["turns"], changed[name][1]["episodes"]) == ([2, 5], 8)
+    name = "results/episodes/pond/nano/base/again/episodes.parquet"
+    assert changed[name] == plain[name]
+    assert changed[name][1]["turns"] == [3]
+
+
+def test_what_ties_is_a_matter_of_estimates_and_nothing_is_played_anew_for_it(
+    pond, plain, tmp_path
+):
+    changed = specifications(pond, two(pond, tmp_path / "two", matched={"tie": 0.125}))
+    assert changed.keys() == plain.keys()
+    different = {name for name in plain if changed[name] != plain[name]}
+    estimates = {name for name in plain if name.startswith("results/estimates/pond/")}
+    assert different == estimates | {"results/summaries/setup.csv", "results/report.html"}
+    for name in estimates:
+        (_, before), (_, after) = plain[name], changed[name]
+        assert before["settings"]["tie"] == 0.01
+        assert after["settings"] == before["settings"] | {"tie": 0.125}
+
+
+def test_an_arm_counts_more_than_its_environment_and_that_more_than_the_study(pond, tmp_path):
+    study = two(pond, tmp_path / "two", training={"steps": 5, "group": 6})
+    changes = yaml.safe_load(Path(study).read_text())
+    changes["arms"] = {"gigpo": {"training": {"steps": 7}}}
+    Path(study).write_text(yaml.safe_dump(changes))
+    found = specifications(pond, study)
+    sizes = {
+        (env, arm): tuple(
+            found[f"results/policies/{env}/nano/{arm}-s0/model.safetensors"][1]["training"][name]
+            for name in ("steps", "group", "tasks")
+        )
+        for env in ("frozen_lake", "pond")
+        for arm in ("grpo", "gigpo")
+    }
+    assert sizes == {
+        ("frozen_lake", "grpo"): (4, 4, 4),
+        ("frozen_lake", "gigpo"): (7, 4, 4),
+        ("pond", "grpo"): (5, 6, 4),
+        ("pond", "gigpo"): (7, 6, 4),
+    }
+
+
+def test_an_arm_runs_only_where_it_is_named(pond, plain, tmp_path):
+    found = specifications(pond, two(pond, tmp_path / "two", arms=["budget_mix", "grpo"]))
+    missing = plain.keys() - found.keys()
+    assert found.keys() <= plain.keys()
+    assert {name for name in plain if re.search(r"/pond/nano/gigpo-s\d/", name)} == missing
+    assert [found[name] for name in found] == [
+        plain[name] if name not in ("results/summaries/setup.csv", "results/report.html") else one
+        for name, one in found.items()
+    ]
 
 
 def test_the_slurm_profile_is_found_by_its_name(repo):

@@ -1,3 +1,4 @@
+import functools
 import shlex
 import sys
 
@@ -84,6 +85,12 @@ def code_of(*modules):
     return code
 
 
+@functools.cache
+def within(env):
+    """Return the study as it is in one environment, which may change common settings."""
+    return studies.within(config, env)
+
+
 def turns_of(env):
     """Return T_max of an environment."""
     return config["environments"][env]["budget"]["turns"]
@@ -94,9 +101,9 @@ def seeds_of(arm):
     return [f"{arm}-s{seed}" for seed in config["training"]["seeds"]]
 
 
-def learned():
-    """Name the policies of the study that are trained."""
-    return [policy for arm in study["arms"] for policy in seeds_of(arm)]
+def learned(env):
+    """Name the policies that are trained in an environment."""
+    return [policy for arm in within(env)["study"]["arms"] for policy in seeds_of(arm)]
 
 
 def arms_told():
@@ -106,9 +113,9 @@ def arms_told():
     ]
 
 
-def policies():
-    """Name all policies of the study."""
-    return ["base", *learned()]
+def policies(env):
+    """Name all policies of an environment."""
+    return ["base", *learned(env)]
 
 
 def gpus(wildcards):
@@ -126,21 +133,22 @@ def blind(policy, table):
     return path
 
 
-def pairs():
-    """Name the policies that are compared with base step by step."""
-    return [policy for arm in config["matched"]["arms"] for policy in seeds_of(arm)]
+def pairs(env):
+    """Name the policies that are compared with base step by step in an environment."""
+    return [policy for arm in within(env)["matched"]["arms"] for policy in seeds_of(arm)]
 
 
 def conditions(env, model, table):
     """List all episodes or turns of one environment and model, first the blind ones under T_max."""
-    under = {policy: ["blind"] for policy in policies()}
-    if "truncation" in study["metrics"] and config["metrics"]["truncation"]["turns"]:
-        for policy in policies()[:2]:  # what is tested is the rollout, not the arms
+    here = within(env)
+    under = {policy: ["blind"] for policy in policies(env)}
+    if "truncation" in study["metrics"] and studies.played_again(config, env):
+        for policy in policies(env)[:2]:  # what is tested is the rollout, not the arms
             under[policy].append("again")
     if "awareness" in study["metrics"]:
         names = [
-            *config["sampling"]["told"]["policies"],
-            *(arm for arm in study["arms"] if studies.told(config, arm)),
+            *here["sampling"]["told"]["policies"],
+            *(arm for arm in here["study"]["arms"] if studies.told(config, arm)),
         ]
         for name in dict.fromkeys(names):
             for policy in ["base"] if name == "base" else seeds_of(name):
@@ -162,16 +170,18 @@ def rows_of(wildcards):
         table = "turns" if source == "turns" else "episodes"
         files = [
             f"results/episodes/{env}/{model}/{policy}/blind/{table}.parquet"
-            for policy in ["base", *pairs()]
+            for policy in ["base", *pairs(env)]
         ]
-        again = pairs() if source == "heated" else []
+        again = pairs(env) if source == "heated" else []
         return files + [
             f"results/heated/{env}/{model}/{policy}/episodes.parquet" for policy in again
         ]
     if source in COMPARED:
         folder = COMPARED[source]
-        return [f"results/{folder}/{env}/{model}/{policy}/{source}.parquet" for policy in pairs()]
-    return [f"results/policies/{env}/{model}/{policy}/{source}.parquet" for policy in learned()]
+        return [
+            f"results/{folder}/{env}/{model}/{policy}/{source}.parquet" for policy in pairs(env)
+        ]
+    return [f"results/policies/{env}/{model}/{policy}/{source}.parquet" for policy in learned(env)]
 
 
 def states_of(wildcards):
@@ -216,16 +226,19 @@ def drawn():
 
 def trained():
     """List the weights of all policies, and what was measured on the way to them."""
-    made = [f"{policy}/model.safetensors" for policy in policies()]
-    made += [
-        f"{policy}/{table}.parquet" for policy in learned() for table in ("training", "progress")
+    return [
+        f"results/policies/{env}/{model}/{file}"
+        for env in study["environments"]
+        for model in study["models"]
+        for file in [
+            *(f"{policy}/model.safetensors" for policy in policies(env)),
+            *(
+                f"{policy}/{table}.parquet"
+                for policy in learned(env)
+                for table in ("training", "progress")
+            ),
+        ]
     ]
-    return expand(
-        "results/policies/{env}/{model}/{file}",
-        env=study["environments"],
-        model=study["models"],
-        file=made,
-    )
 
 
 def probed():
@@ -260,7 +273,7 @@ def compared():
         f"results/{folder}/{env}/{model}/{policy}/{table}.parquet"
         for env in study["environments"]
         for model in study["models"]
-        for policy in pairs()
+        for policy in pairs(env)
         for folder in sorted(folders)
         for table in tables[folder]
     ]
@@ -311,9 +324,9 @@ def shown_training(wildcards):
     """List the training curves, if a figure or a summary says it shows them."""
     if "training" not in sources_of(wildcards):
         return []
-    return expand(
-        "results/policies/{env}/{model}/{policy}/training.parquet",
-        env=study["environments"],
-        model=study["models"],
-        policy=learned(),
-    )
+    return [
+        f"results/policies/{env}/{model}/{policy}/training.parquet"
+        for env in study["environments"]
+        for model in study["models"]
+        for policy in learned(env)
+    ]

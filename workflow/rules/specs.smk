@@ -24,7 +24,7 @@ def base_spec(wildcards):
             "seed": config["seed"],
             "options": settings["options"],
             "budget": settings["budget"],
-            "settings": config["models"][wildcards.model],
+            "settings": within(wildcards.env)["models"][wildcards.model],
         }
     )
 
@@ -32,7 +32,7 @@ def base_spec(wildcards):
 def probes_spec(wildcards):
     """Say in which states of which tasks actions are probed while arms are trained."""
     settings = config["environments"][wildcards.env]
-    progress = config["training"]["progress"]
+    progress = within(wildcards.env)["training"]["progress"]
     return provenance.canonical(
         {
             "env": wildcards.env,
@@ -50,7 +50,7 @@ def train_spec(wildcards):
     """Say how an arm is trained; what its section does not say is common to all arms."""
     settings = config["environments"][wildcards.env]
     arm = config["arms"][wildcards.arm]
-    common = dict(config["training"])
+    common = dict(within(wildcards.env)["training"])
     del common["seeds"]
     progress = common.pop("progress")
     return provenance.canonical(
@@ -82,10 +82,11 @@ def sample_spec(wildcards):
     tasks.
     """
     pair, most = policy_spec(wildcards), turns_of(wildcards.env)
-    told, again = config["sampling"]["told"], config["metrics"]["truncation"]
+    sampling, again = within(wildcards.env)["sampling"], config["metrics"]["truncation"]
+    told = sampling["told"]
     turns, tasks, episodes = {
-        "blind": ([most], None, config["sampling"]["episodes"]),
-        "again": (again["turns"], again["tasks"], again["episodes"]),
+        "blind": ([most], None, sampling["episodes"]),
+        "again": (studies.played_again(config, wildcards.env), again["tasks"], again["episodes"]),
         "told": ([*dict.fromkeys(budgets.grid(told["shares"], most))], None, told["episodes"]),
     }[wildcards.condition]
     return provenance.canonical(
@@ -102,12 +103,13 @@ def sample_spec(wildcards):
 def estimate_spec(wildcards):
     """Say what is estimated."""
     settings = {key: value for key, value in config["metrics"].items() if key != "truncation"}
+    tie = within(wildcards.env)["matched"]["tie"]
     return provenance.canonical(
         {
             "env": wildcards.env,
             "model": wildcards.model,
             "metric": wildcards.metric,
-            "settings": {**settings, "seed": config["seed"]},
+            "settings": {**settings, "seed": config["seed"], "tie": tie},
         }
     )
 
@@ -115,6 +117,7 @@ def estimate_spec(wildcards):
 def policy_spec(wildcards):
     """Say which policy plays or is compared with base, and how its episodes are played."""
     settings = config["environments"][wildcards.env]
+    sampling = within(wildcards.env)["sampling"]
     return {
         "env": wildcards.env,
         "model": wildcards.model,
@@ -123,16 +126,17 @@ def policy_spec(wildcards):
         "backend": config["models"][wildcards.model]["backend"],
         "options": settings["options"],
         "budget": settings["budget"],
-        "temperature": config["sampling"]["temperature"],
-        "batch": config["sampling"]["batch"],
+        "temperature": sampling["temperature"],
+        "batch": sampling["batch"],
     }
 
 
 def matched_spec(wildcards):
     """Say in which states policies are compared, and how often."""
     names = ("states", "per_task", "actions", "injected", "continuations")
+    matched = within(wildcards.env)["matched"]
     return provenance.canonical(
-        {**policy_spec(wildcards), **{name: config["matched"][name] for name in names}}
+        {**policy_spec(wildcards), **{name: matched[name] for name in names}}
     )
 
 
@@ -140,7 +144,7 @@ def likelihood_spec(wildcards):
     """Say of how many episodes the likelihood is scored."""
     pair = policy_spec(wildcards)
     names = ("env", "model", "policy", "seed", "backend")
-    matched = config["matched"]
+    matched = within(wildcards.env)["matched"]
     return provenance.canonical(
         {
             **{name: pair[name] for name in names},
@@ -159,7 +163,7 @@ def heated_spec(wildcards):
             "budget": {**pair["budget"], "told": False},
             "turns": [turns_of(wildcards.env)],
             "tasks": None,
-            "episodes": config["matched"]["heated"],
+            "episodes": within(wildcards.env)["matched"]["heated"],
             "temperature": None,
         }
     )

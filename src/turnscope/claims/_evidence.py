@@ -1,9 +1,9 @@
 """What the evaluators of claims share: whom to judge, which rows speak, and how to say it.
 
-Evaluators estimate nothing: every number is a row of table `estimates`. Where not said otherwise,
-an arm is judged by the mean over its training seeds with intervals over tasks, so a verdict is
-about these seeds: it is conditional on them, and says what training anew would give only as far as
-they agree.
+Evaluators estimate nothing: every number is a row of table `estimates`, or a mean of rows over
+environments. Where not said otherwise, an arm is judged by the mean over its training seeds with
+intervals over tasks, so a verdict is about these seeds: it is conditional on them, and says what
+training anew would give only as far as they agree.
 
 What `pass_at_k` and the differences between arms hold is blind play. An arm that was trained seeing
 the turns left was not trained for it, and is not judged by it.

@@ -51,9 +51,10 @@ def judge(
 
     Returns:
         Records of table `robustness`, those of one claim and arm together, the headline first. A
-        claim that was not run has none, nor has a way in which it cannot be judged.
+        claim that was not run has none, nor has a way in which it cannot be judged. Means over
+        environments are judged in one way only, and left out.
     """
-    judged = _run(headline)
+    judged = [record for record in _run(headline) if record["env"] != ledger.EVERYWHERE]
     found = {_key(record): [_record(record, HEADLINE)] for record in judged}
     for variant in variants(estimates):
         codes = {record["code"] for record in judged if record["claim"] in variant.claims}

@@ -1,26 +1,32 @@
 """Section 5.4: is BudgetMix better under small budgets, and no worse under the largest (C7a, C7b)?
 
 Tests are over training seeds, paired by their number: would training both arms anew show it again?
+C7a is also judged by the mean over environments, which count alike, at equal parts of T_max. Seeds
+of equal number are one value there, as if the whole study were trained anew.
 
 Source:
     Rules: `turnscope.claims._ledger`.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import pandas as pd
 
-from turnscope import intervals
+from turnscope import budgets, intervals
+from turnscope.arms import seeded
 from turnscope.claims import _ledger as ledger
 from turnscope.claims._evidence import (
     LEVEL,
     K,
     Subject,
+    at_k,
     at_quarters,
     below,
     by_holm,
+    each_seed,
     judgeable,
     judged,
     largest_budget,
@@ -29,8 +35,10 @@ from turnscope.claims._evidence import (
     reference,
     row,
     span,
+    subjects,
     whole,
 )
+from turnscope.claims._ledger import EVERYWHERE
 from turnscope.types import Arm
 
 ALGORITHM = "budget_mix"
@@ -47,12 +55,18 @@ def judge(estimates: pd.DataFrame, arms: Mapping[str, Arm]) -> list[dict[str, An
     Returns:
         Records of table `claims`.
     """
-    return judged(
-        estimates,
-        arms,
-        {"C7a": _small_budgets, "C7b": _parity},
-        lambda one: arms[one.policy].algorithm == ALGORITHM,
-    )
+
+    def mixed(one: Subject) -> bool:
+        return arms[one.policy].algorithm == ALGORITHM
+
+    rows = judged(estimates, arms, {"C7a": _small_budgets, "C7b": _parity}, mixed)
+    several: dict[Subject, list[Subject]] = {}
+    for one in filter(mixed, subjects(estimates)):
+        if not arms[one.policy].told:
+            several.setdefault(one._replace(env=EVERYWHERE), []).append(one)
+    return rows + [
+        _on_average(estimates, single, mean) for mean, single in several.items() if len(single) > 1
+    ]
 
 
 def _quarters(estimates: pd.DataFrame, subject: Subject, metric: str) -> pd.DataFrame:
@@ -84,10 +98,7 @@ def _small_budgets(estimates: pd.DataFrame, subject: Subject) -> dict[str, Any]:
     if not (whole(t_max, family, adjusted) and judgeable(family) and any(small)):
         return _untested("C7a", estimates, subject)
     side, p_values = by_holm(family, adjusted)
-    if (side[small] < 0).any():
-        verdict = ledger.CONTRADICTED
-    else:
-        verdict = ledger.HOLDS if (side[small] > 0).all() else ledger.INCONCLUSIVE
+    verdict = _verdict(side[small])
     gaps = family.loc[small]
     least = gaps.iloc[int(gaps["value"].to_numpy().argmin())]
     parts = [
@@ -98,6 +109,93 @@ def _small_budgets(estimates: pd.DataFrame, subject: Subject) -> dict[str, Any]:
     if verdict == ledger.INCONCLUSIVE:
         parts.append(_power(gaps, LEVEL / 2 / len(family), "difference", 0.0))
     return row("C7a", subject, verdict, parts, least)
+
+
+def _verdict(side: npt.NDArray[np.int64]) -> str:
+    """Judge `above 0 at all small budgets` by the sides on which their differences are."""
+    if (side < 0).any():
+        return ledger.CONTRADICTED
+    return ledger.HOLDS if (side > 0).all() else ledger.INCONCLUSIVE
+
+
+def _on_average(
+    estimates: pd.DataFrame, single: Sequence[Subject], mean: Subject
+) -> dict[str, Any]:
+    """Judge C7a by the mean over environments.
+
+    Args:
+        estimates: Rows of table `estimates`.
+        single: The arm in each of them.
+        mean: The arm in all of them together.
+    """
+    family = _means(estimates, single)
+    names = ", ".join(one.env for one in single)
+    if not judgeable(family):
+        detail = (
+            f"{names}: fewer than two training seeds that are in all of them and in the reference "
+            "arm, or seeds that do not differ"
+        )
+        return not_run("C7a", mean, detail)
+    family["p_value"] = intervals.holm(family["p_value"].to_numpy(float))
+    side, _ = by_holm(family, family)
+    gaps = family.loc[family["share"] < 1]
+    verdict = _verdict(side[: len(gaps)])
+    least = gaps.iloc[int(gaps["value"].to_numpy().argmin())]
+    said = [
+        f"{share:.0%} of T_max: {span(*cell)}, p={p:.4f}"
+        for share, *cell, p in family[["share", "value", "low", "high", "p_value"]].to_numpy()
+    ]
+    parts = [
+        f"Mean over {names}. Over {least['seeds']} seeds: {'; '.join(said)} (Holm)",
+        *(f"{one.env}: {_shares(estimates, one)}" for one in single),
+    ]
+    if verdict == ledger.INCONCLUSIVE:
+        parts.append(_power(gaps, LEVEL / 2 / len(family), "difference", 0.0))
+    return row("C7a", mean, verdict, parts, least)
+
+
+def _means(estimates: pd.DataFrame, single: Sequence[Subject]) -> pd.DataFrame:
+    """Average over environments what each training seed shows at the quarters of T_max.
+
+    Returns:
+        One row for each quarter, columns `share`, `t` (null), `value`, `low`, `high`, `p_value` and
+        `seeds`; none if no seed is paired in all of the environments.
+    """
+    pairs = [_by_seed(estimates, one) for one in single]
+    seeds = sorted(set.intersection(*(set(table) for table in pairs)))
+    values_SQ = np.array([np.mean([table[seed] for table in pairs], axis=0) for seed in seeds])
+    return pd.DataFrame(
+        {
+            "share": share,
+            "t": None,
+            "value": values_S.mean(),
+            **intervals.student(values_S)._asdict(),
+            "seeds": len(seeds),
+        }
+        for share, values_S in zip(budgets.QUARTERS, values_SQ.T, strict=False)
+    )
+
+
+def _by_seed(estimates: pd.DataFrame, subject: Subject) -> dict[int, list[float]]:
+    """Return the differences to the reference arm at the quarters of T_max, by training seed."""
+    turns = budgets.grid(budgets.QUARTERS, largest_budget(estimates, subject))
+    rival, found = reference(estimates, subject), {}
+    for one in each_seed(estimates, subject):
+        seed = seeded(one.policy)
+        rows = at_k(estimates, one, "between_arms_pair", f"{rival}-s{seed.seed}" if seed else rival)
+        at = dict(zip(rows["t"], rows["value"], strict=True))
+        if seed and {*turns} <= {*at}:
+            found[seed.seed] = [at[budget] for budget in turns]
+    return found
+
+
+def _shares(estimates: pd.DataFrame, subject: Subject) -> str:
+    """List the mean over seeds in one environment, by parts of T_max."""
+    turns = budgets.grid(budgets.QUARTERS, largest_budget(estimates, subject))
+    rows = _quarters(estimates, subject, "between_arms_seeds")
+    at = dict(zip(rows["t"], rows["value"], strict=True))
+    pairs = zip(budgets.QUARTERS, turns, strict=True)
+    return ", ".join(f"{share:.0%} {at[budget]:+.3f}" for share, budget in pairs if budget in at)
 
 
 def _parity(estimates: pd.DataFrame, subject: Subject) -> dict[str, Any]:

@@ -98,6 +98,7 @@ def _any_better(estimates: pd.DataFrame, subject: Subject) -> dict[str, Any]:
     null = _one(estimates, subject, "step_better_null", ALL)
     parts = [
         f"states {_shares(estimates, subject, '')}",
+        _tied(estimates, subject),
         f"identical policies with these actions: {_shares(estimates, subject, '_null')}",
         f"Mann-Whitney probability {_said(win)}",
         f"posterior above 0.9: {_shares(estimates, subject, '_sure')}, the rest undetermined",
@@ -126,6 +127,11 @@ def _shares(estimates: pd.DataFrame, subject: Subject, suffix: str) -> str:
     return ", ".join(said)
 
 
+def _tied(estimates: pd.DataFrame, subject: Subject) -> str:
+    margin = _value(_one(estimates, subject, "step_tie_margin", ALL))
+    return "" if margin is None else f"mean qualities up to {margin:g} apart tie"
+
+
 def _better_after_errors(estimates: pd.DataFrame, subject: Subject) -> dict[str, Any]:
     contrast = _one(estimates, subject, "step_error_contrast", ERROR)
     if not judgeable(contrast):
@@ -137,6 +143,7 @@ def _better_after_errors(estimates: pd.DataFrame, subject: Subject) -> dict[str,
     parts = [
         f"Mann-Whitney probability after an error {_said(after)}, in clean states {_said(clean)}",
         _by_definition(estimates, subject),
+        _confounded(estimates, subject),
         f"Naive protocol, error states by base's own actions: better in {_said(naive)} of those "
         f"that do not tie, where identical policies show {_said(null)}",
         _implied(estimates, subject),
@@ -157,6 +164,19 @@ def _by_definition(estimates: pd.DataFrame, subject: Subject) -> str:
     }
     said = [f"{kind} {_difference(rows)}" for kind, rows in found.items() if not rows.empty]
     return f"By kind of error: {', '.join(said)}" if said else ""
+
+
+def _confounded(estimates: pd.DataFrame, subject: Subject) -> str:
+    """Say so where states without an error are found only early."""
+    after, clean = (
+        select(estimates, subject, "step_win", part=part)["t"].dropna() for part in (ERROR, CLEAN)
+    )
+    if after.empty or clean.empty or clean.max() >= after.max():
+        return ""
+    return (
+        f"All states without an error are among the first {clean.max():.0f} turns, so this is a "
+        "matter of depth as well"
+    )
 
 
 def _implied(estimates: pd.DataFrame, subject: Subject) -> str:

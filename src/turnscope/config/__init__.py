@@ -6,15 +6,16 @@ Nothing heavy is imported, because every Snakemake process of the study does thi
 """
 
 import ast
-import itertools
 from collections.abc import Iterable, Iterator, Mapping
 from types import ModuleType
 from typing import Any
 
 from turnscope import registry
-from turnscope.config import _matched, _models, _options, _schema
+from turnscope.config import _local, _matched, _models, _numbers, _options, _schema
+from turnscope.config._local import Config, arms_in, played_again, within
 
-Config = dict[str, Any]
+__all__ = ["TABLES", "algorithm_of", "check", "declared", "played_again", "told", "within"]
+
 TABLES = ("training", "claims", "robustness", "calibration", "setup")
 """What a figure or a summary may show besides metrics."""
 
@@ -92,23 +93,25 @@ def _problems(config: Config) -> Iterator[str]:
     made_from = _made_from(config)
     yield from _sources(config, made_from)
     yield from _environments(config)
+    yield from _local.problems(config)
     yield from _models.problems(config)
     yield from _arms(config)
     yield from _comparisons(config)
     yield from _matched.problems(config, made_from, _told(config))
-    yield from _numbers(config, made_from)
+    yield from _numbers.problems(config, made_from)
 
 
 def _names(config: Config) -> Iterator[str]:
     """Yield names that nothing has."""
     study, models, arms = config["study"], config["models"], config["arms"]
     algorithms = registry.names("algorithms")
+    trainable = dict.fromkeys([*arms, *algorithms])
     backends = {name: model["backend"] for name, model in models.items()}
     listed: list[tuple[str, str, Iterable[str], Iterable[str]]] = [
         ("environments", "environment", config["environments"], registry.names("environments")),
         ("study.environments", "environment", study["environments"], config["environments"]),
         ("study.models", "model", study["models"], models),
-        ("study.arms", "arm", study["arms"], dict.fromkeys([*arms, *algorithms])),
+        ("study.arms", "arm", study["arms"], trainable),
         ("study.metrics", "metric", study["metrics"], registry.names("metrics")),
         ("figures", "figure", config["figures"], registry.names("figures")),
         ("summaries", "summary", config["summaries"], registry.names("summaries")),
@@ -118,6 +121,10 @@ def _names(config: Config) -> Iterator[str]:
             "policy",
             config["sampling"]["told"]["policies"],
             ["base", *study["arms"]],
+        ),
+        *(
+            (f"environments.{name}.arms", "arm", own.get("arms", []), trainable)
+            for name, own in config["environments"].items()
         ),
     ]
     for path, what, names, known in listed:
@@ -185,12 +192,6 @@ def _environments(config: Config) -> Iterator[str]:
                 f"{path}.budget.turns: {turns} is below what any task needs; "
                 f"legal is at least {least}"
             )
-        for smaller in config["metrics"]["truncation"]["turns"]:
-            if name in config["study"]["environments"] and smaller >= turns:
-                yield (
-                    f"metrics.truncation.turns: {smaller} is not below the budget of {name}; "
-                    f"legal is at most {turns - 1}"
-                )
 
 
 def _arms(config: Config) -> Iterator[str]:
@@ -202,10 +203,11 @@ def _arms(config: Config) -> Iterator[str]:
         yield from _options.refusal(f"arms.{arm}.options", module.make, settings["options"])
         if "tokens_of" in settings:
             yield from _tokens_of(config, arm, settings["tokens_of"])
-    for arm, name in itertools.product(_trained(config), config["study"]["environments"]):
-        world = registry.load("environments", name)
-        if _algorithm(config, arm).process and not hasattr(world, "step_quality"):
-            yield f"arms.{arm}: it needs a step_quality, and environment {name!r} has none"
+    for name in config["study"]["environments"]:
+        graded = hasattr(registry.load("environments", name), "step_quality")
+        for arm in _local.trained(config, name):
+            if _algorithm(config, arm).process and not graded:
+                yield f"arms.{arm}: it needs a step_quality, and environment {name!r} has none"
 
 
 def _comparisons(config: Config) -> Iterator[str]:
@@ -216,6 +218,13 @@ def _comparisons(config: Config) -> Iterator[str]:
             f"metrics.reference: {rival!r} is no arm of the study, and metric 'between_arms' "
             f"compares with it; legal is {', '.join(study['arms'])}"
         )
+    for name in study["environments"]:
+        arms = arms_in(config, name)
+        if "between_arms" in study["metrics"] and rival in study["arms"] and rival not in arms:
+            yield (
+                f"environments.{name}.arms: {rival!r} is missing; it is metrics.reference, and "
+                "metric 'between_arms' compares with it"
+            )
     for arm in study["arms"]:
         if told(config, arm) and "awareness" not in study["metrics"]:
             yield (
@@ -232,48 +241,3 @@ def _tokens_of(config: Config, arm: str, other: str) -> Iterator[str]:
         yield _schema.unknown(path, "arm", other, legal)
     elif other not in legal:
         yield f"{path}: {other!r} has tokens_of itself; legal is {', '.join(legal) or 'none'}"
-
-
-def _trained(config: Config) -> list[str]:
-    """List the arms of the study, and those whose tokens they are given."""
-    study = config["study"]["arms"]
-    matched = [
-        config["arms"][arm]["tokens_of"] for arm in study if "tokens_of" in config["arms"][arm]
-    ]
-    return list(dict.fromkeys([*study, *matched]))
-
-
-def _numbers(config: Config, made_from: dict[str, str]) -> Iterator[str]:
-    """Yield numbers that do not fit one another."""
-    for path, number, most, source in _ceilings(config, made_from):
-        if number > most:
-            yield f"{path}: {number} is above {source} = {most}; legal is at most {most}"
-    k, ks = config["metrics"]["k"], config["metrics"]["ks"]
-    if k not in ks:
-        yield f"metrics.k: {k} is not one of metrics.ks; legal is {', '.join(map(str, ks))}"
-
-
-def _ceilings(config: Config, made_from: dict[str, str]) -> Iterator[tuple[str, int, int, str]]:
-    """Yield a key, its number, the number that it may not exceed, and the key of that."""
-    metrics, episodes = config["metrics"], config["sampling"]["episodes"]
-    again, told = metrics["truncation"]["episodes"], config["sampling"]["told"]["episodes"]
-    progress = config["training"]["progress"]
-    for k in metrics["ks"]:
-        yield "metrics.ks", k, episodes, "sampling.episodes"
-    yield "metrics.k", metrics["k"], episodes, "sampling.episodes"
-    yield "metrics.k", metrics["k"], again, "metrics.truncation.episodes"
-    yield "metrics.k", metrics["k"], told, "sampling.told.episodes"
-    yield "metrics.truncation.episodes", again, episodes, "sampling.episodes"
-    yield from _matched.ceilings(config, made_from)
-    for name in config["study"]["environments"]:
-        test = config["environments"][name]["tasks"]["test"]
-        if progress:
-            most = f"environments.{name}.tasks.test"
-            yield "training.progress.tasks", progress["tasks"], test, most
-    for arm in _trained(config):
-        own = config["arms"][arm]["training"]
-        path = f"arms.{arm}.training.tasks" if "tasks" in own else "training.tasks"
-        tasks = own.get("tasks", config["training"]["tasks"])
-        for name in config["study"]["environments"]:
-            train = config["environments"][name]["tasks"]["train"]
-            yield path, tasks, train, f"environments.{name}.tasks.train"

@@ -3,6 +3,8 @@
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from turnscope.config._local import arms_in, place
+
 PAIRED = ("turns", "actions", "continuations", "likelihood", "heated")
 """What a metric may be made from that exists only for policies that are compared with base."""
 SCORED = {"likelihood", "heated"}
@@ -37,6 +39,13 @@ def problems(
                 f"{path}: {arm!r} is trained seeing the turns left, and states are compared blind; "
                 f"legal is {blind}"
             )
+    for env in config["study"]["environments"]:
+        arms = arms_in(config, env)
+        if not {*matched["arms"]} & {*arms}:
+            yield (
+                f"environments.{env}.arms: holds none of {path} = {', '.join(matched['arms'])}, "
+                f"and metric {paired[0]!r} compares one"
+            )
     scored = [metric for metric, source in sources.items() if source in SCORED]
     if not scored:
         return
@@ -56,12 +65,20 @@ def problems(
 
 
 def ceilings(
-    config: Mapping[str, Any], sources: Mapping[str, str]
+    config: Mapping[str, Any], here: Mapping[str, Any], env: str, sources: Mapping[str, str]
 ) -> Iterator[tuple[str, int, int, str]]:
-    """Yield a key, its number, the number that it may not exceed, and the key of that."""
-    matched = config["matched"]
+    """Yield a key, its number, the number that it may not exceed, and the key of that.
+
+    Args:
+        config: The study.
+        here: The same as it is in one environment.
+        env: That environment.
+        sources: What each metric of the study is made from.
+    """
+    matched, episodes = here["matched"], here["sampling"]["episodes"]
     if SCORED & set(sources.values()):
-        most = config["sampling"]["episodes"], "sampling.episodes"
-        yield "matched.scored", matched["scored"], *most
+        most = episodes, place(config, env, "sampling", "episodes")
+        yield place(config, env, "matched", "scored"), matched["scored"], *most
     if "heated" in sources.values():
-        yield "metrics.k", config["metrics"]["k"], matched["heated"], "matched.heated"
+        most = matched["heated"], place(config, env, "matched", "heated")
+        yield "metrics.k", here["metrics"]["k"], *most

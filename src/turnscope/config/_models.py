@@ -21,7 +21,9 @@ def problems(config: Mapping[str, Any]) -> Iterator[str]:
                 f"legal is {', '.join(loading)}"
             )
         if "build" in model:
-            yield from _build(f"{path}.build", model["build"])
+            keys = {size: f"{path}.build.{size}" for size in model["build"]}
+            yield from _build(model["build"], keys)
+            yield from _rebuilt(config, model["build"], keys)
         elif name in config["study"]["models"]:
             yield from _weights(f"{path}.path", model["path"], model.get("revision") or "main")
 
@@ -40,24 +42,39 @@ def _takes_a_model(backend: str) -> bool:
     return False
 
 
-def _build(path: str, build: Mapping[str, Any]) -> Iterator[str]:
-    """Yield sizes that make no network, and ranges upside down."""
+def _rebuilt(
+    config: Mapping[str, Any], build: Mapping[str, Any], keys: Mapping[str, str]
+) -> Iterator[str]:
+    """Yield what is wrong with a model where environments change how it is built."""
+    for env, settings in config["environments"].items():
+        own = settings["build"]
+        changed = {size: f"environments.{env}.build.{size}" for size in own}
+        yield from _build({**build, **own}, {**keys, **changed})
+
+
+def _build(build: Mapping[str, Any], keys: Mapping[str, str]) -> Iterator[str]:
+    """Yield sizes that make no network, and ranges upside down.
+
+    Args:
+        build: The sizes.
+        keys: Where each stands.
+    """
     heads, kv_heads = build["heads"], build["kv_heads"]
     if heads % kv_heads:
         legal = [number for number in range(1, heads + 1) if heads % number == 0]
         yield (
-            f"{path}.kv_heads: {kv_heads} does not divide {path}.heads = {heads}; "
+            f"{keys['kv_heads']}: {kv_heads} does not divide {keys['heads']} = {heads}; "
             f"legal is {', '.join(map(str, legal))}"
         )
     if build["head_dim"] % 2:
-        yield f"{path}.head_dim: {build['head_dim']} is odd; legal is an even number"
+        yield f"{keys['head_dim']}: {build['head_dim']} is odd; legal is an even number"
     low, high = build["skill"]
     if low > high:
-        yield f"{path}.skill: {[low, high]} falls; legal is the lower number first"
+        yield f"{keys['skill']}: {[low, high]} falls; legal is the lower number first"
     if build["batch"] > build["episodes"]:
         most = build["episodes"]
         yield (
-            f"{path}.batch: {build['batch']} is above {path}.episodes = {most}; "
+            f"{keys['batch']}: {build['batch']} is above {keys['episodes']} = {most}; "
             f"legal is at most {most}"
         )
 

@@ -43,7 +43,12 @@ def faults(value: Any, schema: Mapping[str, Any], prefix: str = "") -> Iterator[
 
 
 def filled(value: Any, schema: Mapping[str, Any], root: Mapping[str, Any]) -> Any:
-    """Copy a value, add the defaults of its schema, and write 1 as 1.0 where it is a measure."""
+    """Copy a value, add the defaults of its schema, and write 1 as 1.0 where it is a measure.
+
+    What is under `allOf` is a part of a section that is whole elsewhere, and gets no defaults.
+    """
+    part = "allOf" in schema
+    schema = schema["allOf"][0] if part else schema
     while "$ref" in schema:
         target: Any = root
         for step in schema["$ref"].removeprefix("#/").split("/"):
@@ -52,10 +57,10 @@ def filled(value: Any, schema: Mapping[str, Any], root: Mapping[str, Any]) -> An
     if isinstance(value, Mapping):
         known = schema.get("properties", {})
         others = schema.get("additionalProperties", {})
-        defaults = {key: part["default"] for key, part in known.items() if "default" in part}
+        defaults = {key: one["default"] for key, one in known.items() if "default" in one}
         return {
             key: filled(entry, known.get(key, others if isinstance(others, dict) else {}), root)
-            for key, entry in {**defaults, **value}.items()
+            for key, entry in {**({} if part else defaults), **value}.items()
         }
     if isinstance(value, list):
         return [filled(entry, schema.get("items", {}), root) for entry in value]

@@ -53,6 +53,21 @@ def stated(frame: pd.DataFrame, metric: str, form: str) -> str:
     )
 
 
+def hidden(frame: pd.DataFrame) -> list[str]:
+    """List the arms that `_style.legible` leaves out; with a panel if others show them."""
+    found: dict[str, list[str]] = {arm: [] for arm in _style.arms_of(frame)}
+    for env, model in _style.panels(frame):
+        arms = _style.arms_of(_style.within(frame, (env, model)))
+        for arm in arms[_style.LEGIBLE :]:
+            found[arm].append(f"{arm} ({env}, {model})")
+    shown = _style.arms_of(_style.legible(frame))
+    return [
+        name
+        for arm, panels in found.items()
+        for name in (panels if arm in shown or not panels else [arm])
+    ]
+
+
 def left_out(frame: pd.DataFrame, where: str = "budget_auc") -> str:
     """Name in a sentence the arms that `_style.legible` leaves out; empty if there are none.
 
@@ -60,7 +75,7 @@ def left_out(frame: pd.DataFrame, where: str = "budget_auc") -> str:
         frame: Result of a figure's `data`.
         where: The figure that shows them.
     """
-    names = _style.arms_of(frame)[_style.LEGIBLE :]
+    names = hidden(frame)
     return f" Not shown: {', '.join(names)}; see {where}." if names else ""
 
 

@@ -171,8 +171,13 @@ def policies_of(frame: pd.DataFrame) -> list[str]:
 
 
 def legible(frame: pd.DataFrame) -> pd.DataFrame:
-    """Keep the first arms of the study, no more than curves can be told apart."""
-    return frame.loc[frame["policy"].map(arm_of).isin(["base", "bound", *arms_of(frame)[:LEGIBLE]])]
+    """Keep the first arms of each panel, no more than curves can be told apart."""
+    kept, arms = np.zeros(len(frame), bool), frame["policy"].map(arm_of)
+    for panel in panels(frame):
+        here = _in(frame, panel)
+        some = ["base", "bound", *arms_of(frame.loc[here])[:LEGIBLE]]
+        kept |= (here & arms.isin(some)).to_numpy()
+    return frame.loc[kept]
 
 
 def panels(frame: pd.DataFrame) -> list[tuple[str, str]]:
@@ -183,7 +188,11 @@ def panels(frame: pd.DataFrame) -> list[tuple[str, str]]:
 
 def within(frame: pd.DataFrame, panel: tuple[str, str]) -> pd.DataFrame:
     """Select the rows of one panel."""
-    return frame.loc[(frame["env"] == panel[0]) & (frame["model"] == panel[1])]
+    return frame.loc[_in(frame, panel)]
+
+
+def _in(frame: pd.DataFrame, panel: tuple[str, str]) -> pd.Series:
+    return (frame["env"] == panel[0]) & (frame["model"] == panel[1])
 
 
 def shape(pairs: list[tuple[str, str]]) -> tuple[int, int, float]:

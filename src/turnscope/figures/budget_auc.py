@@ -71,13 +71,15 @@ def plot(frame: pd.DataFrame) -> Figure:
         A figure; saving it is the caller's business.
     """
     pairs, looks = _style.panels(frame), _style.looks(frame)
-    policies = _style.policies_of(frame)
-    height = 0.45 + len(pairs) * (0.62 + 0.2 * len(policies))
-    figure = Figure(figsize=(_style.DOUBLE, height), layout="constrained")
-    axes = figure.subplots(len(pairs), 2, squeeze=False, sharey=True, sharex="col")
+    parts = [_style.within(frame, pair) for pair in pairs]
+    heights = [0.62 + 0.2 * len(_style.policies_of(part)) for part in parts]
+    figure = Figure(figsize=(_style.DOUBLE, 0.45 + sum(heights)), layout="constrained")
+    axes = figure.subplots(
+        len(pairs), 2, squeeze=False, sharey="row", sharex="col", height_ratios=heights
+    )
     k = frame["k"].iloc[0]
-    for (left, right), pair in zip(axes, pairs, strict=True):
-        part = _style.within(frame, pair)
+    for (left, right), pair, part in zip(axes, pairs, parts, strict=True):
+        policies = _style.policies_of(part)
         _levels(left, part, policies, looks)
         _leads(right, part, policies, looks)
         _style.name_panel(left, pair)

@@ -129,14 +129,16 @@ def plot(frame: pd.DataFrame) -> Figure:
         A figure; saving it is the caller's business.
     """
     pairs = _style.panels(frame)
-    arms = _style.arms_of(frame.loc[frame["metric"] == "waste"])
     told, solved = "told" in set(frame["metric"]), len(_solved(frame)) > 0
-    heights = [1.6] * told + [1.2] * solved + [max(0.25 + 0.17 * len(arms), 1.4)]
-    size = (_style.DOUBLE, 0.5 + len(pairs) * (sum(heights) + 0.5 * len(heights)))
+    parts = [_style.within(frame, pair) for pair in pairs]
+    above = [1.6] * told + [1.2] * solved
+    heights = [[*above, max(0.25 + 0.17 * len(_wasting(part)), 1.4)] for part in parts]
+    lines = [line for each in heights for line in each]
+    size = (_style.DOUBLE, 0.5 + sum(lines) + 0.5 * len(lines))
     figure = Figure(figsize=size, layout="constrained")
-    grid = figure.add_gridspec(len(heights) * len(pairs), 1, height_ratios=heights * len(pairs))
-    for place, pair in enumerate(pairs):
-        part, row = _style.within(frame, pair), place * len(heights)
+    grid = figure.add_gridspec(len(lines), 1, height_ratios=lines)
+    for place, (pair, part) in enumerate(zip(pairs, parts, strict=True)):
+        row, last = place * (len(above) + 1), (place + 1) * (len(above) + 1) - 1
         if told:
             axes = _line(figure, grid, row, 3)
             _told(axes, part)
@@ -144,8 +146,8 @@ def plot(frame: pd.DataFrame) -> Figure:
         if solved:
             _by_turn(_line(figure, grid, row + told, len(_solved(part))), part)
         ways = _ways(part)
-        left, *others = _line(figure, grid, row + len(heights) - 1, 1 + len(ways))
-        _wasted(left, part, arms)
+        left, *others = _line(figure, grid, last, 1 + len(ways))
+        _wasted(left, part)
         for ax, (title, rows) in zip(others, ways.items(), strict=True):
             _shares(ax, rows, _style.looks(part))
             ax.set_title(title)
@@ -228,8 +230,14 @@ def _gains(ax: Axes, part: pd.DataFrame) -> None:
         ax.plot(t_T, curve["value"], marker, color=colour, zorder=3)
 
 
-def _wasted(ax: Axes, part: pd.DataFrame, arms: list[str]) -> None:
+def _wasting(part: pd.DataFrame) -> list[str]:
+    """List the arms of which the groups without variance are known."""
+    return _style.arms_of(part.loc[part["metric"] == "waste"])
+
+
+def _wasted(ax: Axes, part: pd.DataFrame) -> None:
     rows, looks = part.loc[part["metric"] == "waste"], _style.looks(part)
+    arms = _wasting(part)
     for y, arm in enumerate(arms):
         mean = rows.loc[rows["policy"] == arm, "value"]
         ax.barh([y] * len(mean), mean, height=0.62, color=looks[arm].colour, alpha=0.75)

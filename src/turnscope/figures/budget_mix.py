@@ -97,17 +97,15 @@ def plot(frame: pd.DataFrame) -> Figure:
         A figure; saving it is the caller's business.
     """
     pairs, looks = _style.panels(frame), _style.looks(frame)
-    names = ["base", *_style.arms_of(frame)]
-    compared = _quarters.compared(frame)
-    each = [0.3 + 0.17 * len(names), *([0.3 + 0.2 * len(compared)] if compared else [])]
-    size = (_style.DOUBLE, 0.5 + len(pairs) * (sum(each) + 0.45 * len(each)))
+    parts = [_style.within(frame, pair) for pair in pairs]
+    heights = [_heights(part) for part in parts]
+    lines = [line for each in heights for line in each]
+    size = (_style.DOUBLE, 0.5 + sum(lines) + 0.45 * len(lines))
     figure = Figure(figsize=size, layout="constrained")
-    axes = figure.subplots(
-        len(each) * len(pairs), 4, squeeze=False, height_ratios=each * len(pairs)
-    )
-    for row, pair in enumerate(pairs):
-        part = _style.within(frame, pair)
-        levels, *gaps = axes[len(each) * row : len(each) * (row + 1)]
+    axes = iter(figure.subplots(len(lines), 4, squeeze=False, height_ratios=lines))
+    for pair, part, each in zip(pairs, parts, heights, strict=True):
+        names, compared = ["base", *_style.arms_of(part)], _quarters.compared(part)
+        levels, *gaps = (next(axes) for _ in each)
         _levels(levels, part, names, looks)
         _quarters.arms_down(levels, names)
         _quarters.titles(levels, int(part["t"].max()))
@@ -122,6 +120,13 @@ def plot(frame: pd.DataFrame) -> Figure:
                 ax.set_xlabel(f"lead over {_quarters.reference(frame)}")
     _style.legend(figure, _entries(frame))
     return figure
+
+
+def _heights(part: pd.DataFrame) -> list[float]:
+    """Say how high the lines of one environment and model are, inches."""
+    compared = _quarters.compared(part)
+    levels = 0.3 + 0.17 * (1 + len(_style.arms_of(part)))
+    return [levels, *([0.3 + 0.2 * len(compared)] if compared else [])]
 
 
 def _levels(axes: Sequence[Axes], part: pd.DataFrame, names: list[str], looks: dict) -> None:

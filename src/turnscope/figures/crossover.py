@@ -1,6 +1,7 @@
 """From which turn budget on is an arm not behind? The bootstrap distribution of T*."""
 
 from collections.abc import Mapping
+from typing import Any
 
 import pandas as pd
 from matplotlib.axes import Axes
@@ -22,6 +23,9 @@ CAPTION = (
 )
 SHOWN = ["against", "k", "t", "value", "low", "high", "t_max"]
 COLUMNS = ["metric", *_rows.WHO, *SHOWN, *_rows.SIZES]
+ABOVE, HIGHEST = 1.6, 1.75
+"""Where T* stands above bars and the share written on them, and the end of the axis."""
+BLANK: dict[str, Any] = {"xycoords": "axes fraction", "ha": "center", "color": "#555555"}
 TRIANGLE = {"marker": "v", "markersize": 4.5, "markeredgewidth": 0}
 
 
@@ -72,7 +76,7 @@ def plot(frame: pd.DataFrame) -> Figure:
     Returns:
         A figure; saving it is the caller's business.
     """
-    frame = _style.legible(frame)
+    every, frame = frame, _style.legible(frame)
     pairs, arms, looks = _style.panels(frame), _style.arms_of(frame), _style.looks(frame)
     width = _style.SINGLE if len(pairs) == 1 else _style.DOUBLE
     each = 1.3 if len(arms) == 1 else 0.62
@@ -85,6 +89,10 @@ def plot(frame: pd.DataFrame) -> Figure:
             ax = axes[row, column]
             _distribution(ax, part.loc[part["policy"] == arm], t_max, looks[arm].colour)
             ax.tick_params(labelbottom=row == len(arms) - 1)
+            if arm not in _style.arms_of(part):
+                run = arm in _style.arms_of(_style.within(every, pair))
+                words = "not shown" if run else "not run here"
+                ax.annotate(words, (0.5, 0.4), fontsize=7, **BLANK)
             if column == 0:
                 ax.set_ylabel("share of samples" if len(arms) == 1 else _folded(arm))
         _style.name_panel(axes[0, column], pair)
@@ -104,7 +112,7 @@ def _folded(arm: str) -> str:
 
 def _distribution(ax: Axes, rows: pd.DataFrame, t_max: int, colour: str) -> None:
     never = t_max + max(2, round(0.2 * t_max))
-    ax.set(xlim=(0.3, never + 0.9), ylim=(0, 1.45))
+    ax.set(xlim=(0.3, never + 0.9), ylim=(0, HIGHEST))
     step = max(1, -(-t_max // 5))
     ticks = [1, *range(step, t_max + 1, step)] if step > 1 else list(range(1, t_max + 1))
     ax.set_xticks([*ticks, never], [*map(str, ticks), "never"])
@@ -119,5 +127,5 @@ def _distribution(ax: Axes, rows: pd.DataFrame, t_max: int, colour: str) -> None
         ax.annotate(f"{value:.1%}", (never, value), ha="center", va="bottom", fontsize=7)
     for row in rows.loc[rows["metric"] == "crossover"].to_dict("records"):
         turns = [never if pd.isna(row[name]) else row[name] for name in ("low", "value", "high")]
-        ax.plot(turns, [1.33] * 3, color=_style.BASE, linewidth=1.1)
-        ax.plot(turns[1], 1.33, color=_style.BASE, **TRIANGLE)
+        ax.plot(turns, [ABOVE] * 3, color=_style.BASE, linewidth=1.1)
+        ax.plot(turns[1], ABOVE, color=_style.BASE, **TRIANGLE)

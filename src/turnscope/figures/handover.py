@@ -17,10 +17,10 @@ CAPTION = (
     "over; its success is known exactly. Above: success of the two together, from the best "
     "possible (d = 0) to the policy's own (d = T_max). Middle: lead of each arm over the base "
     "model after equally many own turns; the 95% band holds for all d at once. Below: success "
-    "lost in each turn, the drop from d - 1 to d, which is the mean regret of the actions of that "
-    "turn (0 where an episode had ended). Arms averaged over {seeds}, thin lines: single training "
-    "seeds. Shading above and below: 95% bootstrap intervals over tasks. {tasks}, {samples} of "
-    "each task.{left_out}{blind}"
+    "lost in each turn, the drop from d - 1 to d, which is what the actions of that turn cost the "
+    "best policy (0 where an episode had ended). Arms averaged over {seeds}, thin lines: single "
+    "training seeds. Shading above and below: 95% bootstrap intervals over tasks. {tasks}, "
+    "{samples} of each task.{left_out}{blind}"
 )
 LEVEL, LOSS = "handover", "handover_loss"
 COLUMNS = _curves.COLUMNS

@@ -224,7 +224,10 @@ def _restarts(
         for turn in own.loc[own["metric"] == "restart_cutoff", "value"]:
             at = curve.loc[curve["t"] == turn, "value"]
             ax.plot([turn] * len(at), at, color=looks[policy].colour, zorder=4, **TRIANGLE)
-    ax.set_yscale("log", base=2)
+    if part.loc[part["metric"] == "restart_cost", "value"].isna().all():
+        ax.text(0.5, 0.5, "nothing was solved", transform=ax.transAxes, ha="center")
+    else:
+        ax.set_yscale("log", base=2)
     ax.yaxis.set_major_formatter(FuncFormatter(_short))
     ax.xaxis.set_major_locator(MaxNLocator(6, integer=True))
     ax.set_xlabel("cut at T turns")

@@ -78,29 +78,23 @@ def plot(frame: pd.DataFrame) -> Figure:
         A figure; saving it is the caller's business.
     """
     frame = _style.legible(frame)
-    arms = _style.arms_of(frame)
-    maps = [
-        (pair, arm, part)
-        for pair in _style.panels(frame)
-        for arm in arms
-        if len(part := _style.within(frame.loc[frame["policy"] == arm], pair))
-    ]
-    columns = min(len(maps) if len(maps) <= 3 else len(arms), 3 if len(maps) != 4 else 2)
-    rows = -(-len(maps) // columns)
+    lines = _lines(frame)
+    rows, columns = len(lines), max(map(len, lines))
     width = _style.SINGLE if columns == 1 else _style.DOUBLE
-    figure = Figure(figsize=(width, 0.6 + 1.6 * rows), layout="constrained")
+    figure = Figure(figsize=(width, 0.6 + 1.75 * rows), layout="constrained")
     axes = figure.subplots(rows, columns, squeeze=False)
-    scale = _scale(frame)
-    for ax, (pair, arm, part) in zip(axes.flat, maps, strict=False):
-        _map(ax, part, scale)
-        _style.name_panel(ax, pair)
-        ax.set_title(f"{ax.get_title('left')}{' · ' if columns < 3 else chr(10)}{arm}")
-    for ax in axes.flat[len(maps) :]:
-        ax.remove()
-    for ax in axes[:, 0]:
-        ax.set_ylabel("attempts k")
-    for ax in axes.flat[max(0, len(maps) - columns) : len(maps)]:
-        ax.set_xlabel("turn budget T")
+    scale, named = _scale(frame), None
+    for line, maps in zip(axes, lines, strict=True):
+        for ax, (pair, arm) in zip(line, maps, strict=False):
+            _map(ax, _style.within(frame.loc[frame["policy"] == arm], pair), scale)
+            ax.set_title(arm, fontweight="normal")
+            ax.set_xlabel("turn budget T")
+        if maps[0][0] != named:
+            named = maps[0][0]
+            _style.name_block(line[0], named)
+        line[0].set_ylabel("attempts k")
+        for ax in line[len(maps) :]:
+            ax.remove()
     bar = figure.colorbar(
         ScalarMappable(scale, PALETTE),
         ax=figure.axes,
@@ -113,6 +107,16 @@ def plot(frame: pd.DataFrame) -> Figure:
     bar.ax.yaxis.set_major_formatter(_style.signed)
     _style.legend(figure, [Patch(label="95% band covers 0", **COVERED)])
     return figure
+
+
+def _lines(frame: pd.DataFrame) -> list[list[tuple[tuple[str, str], str]]]:
+    """Lay maps out: a line for each environment and model, or two of two where there is but one."""
+    lines = [
+        [(pair, arm) for arm in _style.arms_of(_style.within(frame, pair))]
+        for pair in _style.panels(frame)
+    ]
+    maps = lines[0]
+    return [maps[:2], maps[2:]] if len(lines) == 1 and len(maps) == _style.LEGIBLE else lines
 
 
 def _scale(frame: pd.DataFrame) -> Normalize:

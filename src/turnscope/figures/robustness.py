@@ -111,8 +111,12 @@ def plot(frame: pd.DataFrame) -> Figure:
         part = _style.within(shown, pair)
         axes = [figure.add_subplot(grid[line, place]) for place in range(len(arms))]
         for place, (ax, arm, names) in enumerate(zip(axes, arms, ways, strict=True)):
+            rows = part.loc[part["policy"] == arm]
+            if place and rows.empty:
+                ax.remove()
+                continue
             ax.set_title(arm)
-            _matrix(ax, part.loc[part["policy"] == arm], claims, names, room[place])
+            _matrix(ax, rows, claims, names, room[place])
             ax.tick_params(labelleft=place == 0)
         _style.name_block(axes[0], pair)
     entries = {look: verdict for verdict, look in LOOKS.items() if verdict in set(shown["verdict"])}

@@ -18,7 +18,7 @@ TITLE = "Step quality in matched states"
 CAPTION = (
     "Both policies act {actions} in each state from the same prefix; every action has a "
     "quality. Left: share of states in which the mean quality is better than base's, tied (up to "
-    "0.01) or worse; black ticks, where the parts would meet if the policies were identical (the "
+    "{tie}) or worse; black ticks, where the parts would meet if the policies were identical (the "
     "actions of each state dealt out at random). Middle: mean difference in quality. Right: "
     "probability that an action of the arm is the better one, equal ones counting half; 0.5 is no "
     "difference. States come from episodes of both policies, from those of base alone and of the "
@@ -30,6 +30,7 @@ INJECTED = "; injected: a worse action was put in, and that state is in no other
 COUNT = " ({tasks} at most)"
 SHARES = ("step_better", "step_tie", "step_worse")
 NULLS = tuple(f"{name}_null" for name in SHARES)
+MARGIN = "step_tie_margin"
 FORESTS = {
     "step_gap": ("difference in quality", 0.0),
     "step_win": ("P(action is better)", 0.5),
@@ -67,12 +68,12 @@ def data(
         arms: The arms of the study by name, in order.
 
     Returns:
-        One row for each part of a bar, tick and interval, columns `COLUMNS`.
+        One row for each part of a bar, tick, margin and interval, columns `COLUMNS`.
 
     Raises:
         ValueError: Nothing was compared in matched states.
     """
-    rows = estimates.loc[estimates["metric"].isin([*SHARES, *NULLS, *FORESTS])]
+    rows = estimates.loc[estimates["metric"].isin([*SHARES, *NULLS, MARGIN, *FORESTS])]
     rows = rows.loc[rows["t"].isna() & rows["value"].notna() & ~is_seed(rows["policy"])]
     where = rows["part"].astype(str).str.split("/").str
     rows = rows.assign(source=where[0], subset=where[-1])
@@ -89,11 +90,22 @@ def caption(frame: pd.DataFrame) -> str:
     sizes = _captions.sizes(frame)
     return CAPTION.format(
         actions=_captions.counted(frame["samples"], "time"),
+        tie=_tied(frame),
         seeds=sizes["seeds"],
         count=COUNT.format(tasks=_captions.counted([frame["tasks"].max()], "test task")),
         injected=INJECTED if "injected" in set(frame["subset"]) else "",
         left_out=_captions.left_out(frame, "the table beside this figure"),
     )
+
+
+def _tied(frame: pd.DataFrame) -> str:
+    """Write up to what difference states tie; for each environment where that differs."""
+    rows = frame.loc[frame["metric"] == MARGIN]
+    found = {env: f"{margin:g}" for env, margin in zip(rows["env"], rows["value"], strict=True)}
+    margins = set(found.values())
+    if len(margins) == 1:
+        return margins.pop()
+    return ", ".join(f"{margin} in {env}" for env, margin in found.items())
 
 
 @_style.styled

@@ -27,8 +27,8 @@ CAPTION = (
 FEW = ", as long as these are of at least {fewest} tasks"
 RECOVERED = (
     " Right: both policies go on from the same states after an error, of {many}; recovered is what "
-    "has come to where success is again as likely, for the best policy, as before the error. At 0 "
-    "stands what the error did not set back."
+    "has come to where success is again as likely, for the best policy, as before the error (with "
+    "programs: the first that is no error). At 0 stands what the error did not set back."
 )
 FEWEST = 30
 """Tasks with something still going; of fewer a hazard says little."""
@@ -105,12 +105,14 @@ def plot(frame: pd.DataFrame) -> Figure:
         A figure; saving it is the caller's business.
     """
     pairs, looks = _style.panels(frame), _style.looks(frame)
-    each = [1.45, 1.25, 0.4 + 0.19 * len(_style.arms_of(frame))]
-    height = 0.5 + len(pairs) * (sum(each) + 1.2)
-    figure = Figure(figsize=(_style.DOUBLE, height), layout="constrained")
-    grid = figure.add_gridspec(3 * len(pairs), 6, height_ratios=each * len(pairs))
-    for place, pair in enumerate(pairs):
-        part = _style.within(frame, pair)
+    parts = [_style.within(frame, pair) for pair in pairs]
+    heights = [
+        height for part in parts for height in (1.45, 1.25, 0.4 + 0.19 * len(_style.arms_of(part)))
+    ]
+    size = (_style.DOUBLE, 0.5 + sum(heights) + 1.2 * len(pairs))
+    figure = Figure(figsize=size, layout="constrained")
+    grid = figure.add_gridspec(3 * len(pairs), 6, height_ratios=heights)
+    for place, (pair, part) in enumerate(zip(pairs, parts, strict=True)):
         first = _curves(figure, grid, 3 * place, _style.legible(part), looks)
         _style.name_block(first, pair)
         _odds(figure, grid, 3 * place + 2, part, looks)

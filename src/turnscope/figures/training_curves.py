@@ -119,8 +119,11 @@ def plot(frame: pd.DataFrame) -> Figure:
         A figure; saving it is the caller's business.
     """
     pairs, looks = _style.panels(frame), _style.looks(frame)
-    most = len(_style.arms_of(frame))
-    heights = [1.55, 0.35 + 0.24 * most] * len(pairs)
+    heights = [
+        height
+        for pair in pairs
+        for height in (1.55, 0.35 + 0.24 * len(_style.arms_of(_style.within(frame, pair))))
+    ]
     size = (_style.DOUBLE, 0.6 + sum(heights) + 0.62 * len(pairs))
     figure = Figure(figsize=size, layout="constrained")
     grid = figure.add_gridspec(len(heights), 6, height_ratios=heights)

@@ -76,7 +76,7 @@ def caption(frame: pd.DataFrame) -> str:
     means = frame.loc[~is_seed(frame["policy"])]
     alarmed = sorted(set(frame.loc[frame["name"] == ALARM, "policy"]))
     alarms = f" Crosses: first alarm of collapse, raised by {', '.join(alarmed)}."
-    others = _style.arms_of(frame)[_style.LEGIBLE :]
+    others = _captions.hidden(frame)
     return CAPTION.format(
         seeds=_captions.counted(means["seeds"], "training seed"),
         alarms=alarms if alarmed else " No seed raised the alarm of collapse.",
@@ -155,10 +155,9 @@ def _panel(ax: Axes, part: pd.DataFrame, name: str, alarms: bool) -> None:
 
 
 def _entries(frame: pd.DataFrame) -> list:
-    looks, arms = _style.looks(frame), _style.arms_of(frame)
-    shown = arms[: _style.LEGIBLE]
-    entries = [_style.key(arm, looks[arm]) for arm in shown]
-    if len(arms) > len(shown):
+    looks, arms = _style.looks(frame), _style.arms_of(_style.legible(frame))
+    entries = [_style.key(arm, looks[arm]) for arm in arms]
+    if _captions.hidden(frame):
         entries.append(_style.key("other arms", _style.Look(_style.FAINT, ""), linewidth=0.8))
     if max(frame.loc[:, "seeds"]) > 1:
         look = looks[arms[0]] if len(arms) == 1 else looks["base"]

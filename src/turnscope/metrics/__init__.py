@@ -88,6 +88,8 @@ class Settings:
     """Largest difference in success probability that does not matter, > 0."""
     reference: str = "grpo"
     """Arm that the other arms are compared with."""
+    tie: float = 0.01
+    """Largest difference in mean quality that is a tie, from 0 to 1."""
 
     def __post_init__(self) -> None:
         if min(self.k, *self.ks) < 1:
@@ -96,6 +98,8 @@ class Settings:
             raise ValueError(f"draws = {self.draws}: must be at least 1")
         if not self.margin > 0:
             raise ValueError(f"margin = {self.margin}: must be above 0")
+        if not 0 <= self.tie <= 1:
+            raise ValueError(f"tie = {self.tie}: must be from 0 to 1")
 
     @property
     def all_ks(self) -> list[int]:

@@ -6,6 +6,8 @@ Metrics, by arm (`against` is the reference arm of the settings), at k = 1 and t
   and, at the quarters of T_max, sign-flip p-values. Conditional on the training seeds.
 - `between_arms_seeds`, at every T: the same difference over training seeds, paired by their number
   (the seeds that both arms have), with the t interval of S - 1 degrees of freedom and its p-value.
+- `between_arms_pair`, at the quarters of T_max: the same difference of one training seed, named as
+  its policies; without an interval.
 - `between_arms_holm`, `between_arms_seeds_holm`, at the quarters of T_max: p-values of those two
   metrics, adjusted by Holm; also in column `value`. The family is the four quarters at one k.
 - `between_arms_lower`, at the quarters of T_max: for parity. The 90% t interval over seeds, whose
@@ -36,6 +38,7 @@ from turnscope.metrics._rows import (
     bootstrap,
     holm,
     joined,
+    mean,
     over_seeds,
     p_values,
     pointwise,
@@ -72,7 +75,10 @@ def estimate(tasks: pd.DataFrame, episodes: pd.DataFrame, settings: Settings) ->
     for arm in others:
         gap = levels[arm].minus(levels[settings.reference])
         parts += _over_tasks(study, gap, ks, weights, signs)
-        parts += _over_seeds(study, _pairs(levels, groups, arm, settings.reference), ks)
+        pairs = _pairs(levels, groups, arm, settings.reference)
+        named = [replace(one, policy=arm, against=settings.reference) for one in pairs]
+        parts += _over_seeds(study, named, ks)
+        parts += _each(study, pairs, ks)
     return joined(parts)
 
 
@@ -91,10 +97,10 @@ def _over_tasks(
 def _pairs(
     levels: dict[str, Series], groups: dict[str, list[str]], arm: str, reference: str
 ) -> list[Series]:
-    """Subtract policies of equal seed, named as the arms."""
+    """Subtract policies of equal seed."""
     ours, theirs = (_by_seed(groups[one]) for one in (arm, reference))
     return [
-        replace(levels[ours[seed]].minus(levels[theirs[seed]]), policy=arm, against=reference)
+        levels[ours[seed]].minus(levels[theirs[seed]])
         for seed in sorted(ours.keys() & theirs.keys())
     ]
 
@@ -117,3 +123,12 @@ def _over_seeds(study: Study, pairs: list[Series], ks: list[int]) -> Iterator[pd
     parity = partial(intervals.noninferiority, margin=intervals.NONINFERIORITY)
     columns = over_seeds(few, parity)
     yield rows(study, "between_arms_lower", some, ks, study.quarters, columns)
+
+
+def _each(study: Study, pairs: list[Series], ks: list[int]) -> Iterator[pd.DataFrame]:
+    quarters = [turns - 1 for turns in study.quarters]
+    for one in pairs:
+        some = one.replaced(one.x_NKT[:, :, quarters])
+        yield rows(
+            study, "between_arms_pair", some, ks, study.quarters, {"value": mean(some.x_NKT)}
+        )

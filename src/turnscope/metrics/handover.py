@@ -13,8 +13,8 @@ Metrics, by policy (k is null); only where the environment knows the quality of 
   against `base` as well. It is the mean over all episodes, ended ones too, so that the losses sum
   to the bound minus the policy's success.
 
-Chance counts: a slip may lose what no action did. In the mean over episodes luck cancels, and the
-loss of a turn is the mean regret of its action.
+Chance counts: it may lose what no action did. In the mean over episodes luck cancels, and the loss
+of a turn is what its actions cost the best policy.
 
 Source:
     Oracle interventions: LUMINA, arXiv:2601.16649.

@@ -21,9 +21,10 @@ of one definition, or `injected` (a wrong action was put in; neither policy chos
   base on average, but not in the same states, seems better. `naive_continuation_mirror`
   (trained/error) makes the opposite choice, and base seem better.
 - `recovered`, `recovered_base`, `recovered_gap` (mixture): share that within t turns came to where
-  the best action is again worth what it was before the error, or solved the task. At t = 0 stands
-  what the error did not set back. `recovery_hazard`, `recovery_hazard_base`: share recovering at
-  turn t of what was still played and had not recovered.
+  the best action is again worth what it was before the error, or solved the task; where a quality
+  is of an action by itself, share that took one that is no error. At t = 0 stands what the error
+  did not set back. `recovery_hazard`, `recovery_hazard_base`: share recovering at turn t of what
+  was still played and had not recovered.
 
 Policies `base` and `bound` have the same metrics over the states of all comparisons together.
 Column `samples` is the fewest continuations of a state. Continuations in which the environment

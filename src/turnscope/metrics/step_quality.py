@@ -10,10 +10,11 @@ subset). Every state counts alike, and only those where actions differ in qualit
 Metrics (k is null; t too where nothing is said):
 
 - `step_better`, `step_tie`, `step_worse`: shares of states by the difference of mean qualities; up
-  to 0.01 is a tie. With `_null`: the same after the 2G actions of each state were dealt out at
-  random, which is what identical policies show. With `_sure`: shares with posterior probability
-  above 0.9, and `step_undetermined` the rest. That probability knows only qualities that were seen
-  in the state, see `contrasts.posterior`: a rare action that no sample shows is not in doubt.
+  to `step_tie_margin`, which is a setting, it is a tie. With `_null`: the same after the 2G actions
+  of each state were dealt out at random, which is what identical policies show. With `_sure`:
+  shares with posterior probability above 0.9, and `step_undetermined` the rest. That probability
+  knows only qualities that were seen in the state, see `contrasts.posterior`: a rare action that no
+  sample shows is not in doubt.
 - `step_gap`: mean difference in quality. `step_win`: probability that an action of the trained
   policy is the better one, equal ones counting half. `step_optimal`: difference in how often the
   best action is taken. The first two also by depth: t is then the last turn of a quarter of T_max.
@@ -69,6 +70,7 @@ GAP, WIN = "step_gap", "step_win"
 SLOPES = {GAP: "step_slope", WIN: "step_win_slope"}
 """Metrics of single states, with the name of their slope along the turns."""
 VISITED, ERRED, TIES = "step_visited_gap", "step_error_share", "step_structural_ties"
+STATES, MARGIN = "step_states", "step_tie_margin"
 NAIVE = ("naive_error_win", "naive_error_win_null")
 PROBABILITIES = {*SHARES, *NULLS, *CLASSES, WIN, TIES, ERRED, *NAIVE}
 """Metrics whose interval is Wilson's where all states have 0, or all have 1."""
@@ -91,7 +93,7 @@ def estimate(tasks: pd.DataFrame, actions: pd.DataFrame, settings: Settings) -> 
     Args:
         tasks: Rows of table `tasks`.
         actions: Rows of table `actions`, all policies of one environment and model.
-        settings: Uses `draws` and `seed`.
+        settings: Uses `draws`, `seed` and `tie`.
 
     Returns:
         Rows of table `estimates`; none if no action has a quality.
@@ -116,14 +118,15 @@ def estimate(tasks: pd.DataFrame, actions: pd.DataFrame, settings: Settings) -> 
 def _contrast(study: Study, duels: Duels) -> Contrast:
     """Compare the actions state by state."""
     states, best_S, base_SG, trained_SG = duels
+    tie = study.settings.tie
     seed = draws.seed(study.settings.seed, "contrasts", study.env, study.model, states.policy)
     rng = np.random.Generator(np.random.PCG64(seed))
     dealt = contrasts.relabelled(base_SG, trained_SG, RELABELLINGS, rng)
-    posterior_S3 = contrasts.posterior(base_SG, trained_SG, best_S, POSTERIOR_DRAWS, rng)
+    posterior_S3 = contrasts.posterior(base_SG, trained_SG, best_S, POSTERIOR_DRAWS, rng, tie)
     gap_S = contrasts.gap(base_SG, trained_SG)
-    null_S3 = contrasts.outcomes(dealt.trained - dealt.base).mean(axis=1)
+    null_S3 = contrasts.outcomes(dealt.trained - dealt.base, tie).mean(axis=1)
     compared = {
-        **dict(zip(SHARES, contrasts.outcomes(gap_S).T, strict=True)),
+        **dict(zip(SHARES, contrasts.outcomes(gap_S, tie).T, strict=True)),
         **dict(zip(NULLS, null_S3.T, strict=True)),
         **dict(zip(CLASSES, contrasts.classes(posterior_S3).T, strict=True)),
         GAP: gap_S,
@@ -136,17 +139,17 @@ def _contrast(study: Study, duels: Duels) -> Contrast:
     open_S = ~idle & ~states.injected_S & ~np.isnan(gap_S)
     base_S = contrasts.mean(base_SG)
     naive = (
-        _naive(base_S[:, None], gap_S[:, None], best_S, open_S),
-        _naive(dealt.base, dealt.trained - dealt.base, best_S, open_S),
+        _naive(base_S[:, None], gap_S[:, None], best_S, open_S, tie),
+        _naive(dealt.base, dealt.trained - dealt.base, best_S, open_S, tie),
     )
     return Contrast(states, amounts, dict(zip(NAIVE, naive, strict=True)))
 
 
-def _naive(base_SR: Floats, gap_SR: Floats, best_S: Floats, open_S: Bools) -> Fraction:
+def _naive(base_SR: Floats, gap_SR: Floats, best_S: Floats, open_S: Bools, tie: float) -> Fraction:
     """Choose states by the very actions that are compared, and average relabellings."""
     base_SR = np.where(open_S[:, None], base_SR, np.nan)
     chosen_SR = contrasts.poorest(base_SR, best_S)
-    better_SR, _, worse_SR = np.moveaxis(contrasts.outcomes(gap_SR), -1, 0)
+    better_SR, _, worse_SR = np.moveaxis(contrasts.outcomes(gap_SR, tie), -1, 0)
     untied_SR = np.where(chosen_SR, better_SR + worse_SR, 0.0)
     return Fraction(np.where(chosen_SR, better_SR, 0.0).mean(axis=1), untied_SR.mean(axis=1))
 
@@ -175,7 +178,7 @@ def _rows(study: Study, one: Contrast, weights: Floats) -> pd.DataFrame:
     found = list(_cells(study, one, parts))
     cells, fractions = zip(*found, strict=True)
     block = estimated(cells, fractions, states.task_S, states.fewest_S, weights)
-    blocks = [block, _counts(one, parts, block), _against_clean(block)]
+    blocks = [block, _facts(study, one, parts, block), _against_clean(block)]
     if study.t_max > 1:
         blocks += [_slopes(study, one, parts, block, weights, name) for name in SLOPES]
     who = states.policy, states.seeds
@@ -210,14 +213,16 @@ def _quarter(study: Study, states: States) -> Ints:
     return quarters[np.searchsorted(quarters, states.turn_S, side="right")]
 
 
-def _counts(one: Contrast, parts: dict[str, Bools], block: Block) -> Block:
-    """Count the states that were compared."""
+def _facts(study: Study, one: Contrast, parts: dict[str, Bools], block: Block) -> Block:
+    """Count the states that were compared, and say up to what difference they tie."""
     places = block.find(GAP)
     known = ~np.isnan(one.amounts[GAP])
     counts = np.array([(parts[part] & known).sum() for part in places])
-    value = np.where(counts > 0, counts, np.nan)
-    cells = [Cell("step_states", part) for part in places]
-    return block.derived(cells, value, np.full((len(places), 1), np.nan), list(places.values()))
+    facts = {STATES: counts, MARGIN: np.full(len(places), study.settings.tie)}
+    value = np.concatenate([np.where(counts > 0, fact, np.nan) for fact in facts.values()])
+    cells = [Cell(name, part) for name in facts for part in places]
+    again = [*places.values()] * len(facts)
+    return block.derived(cells, value, np.full((len(cells), 1), np.nan), again)
 
 
 def _against_clean(block: Block) -> Block:

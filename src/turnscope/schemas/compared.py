@@ -74,6 +74,7 @@ CONTINUATIONS = pa.schema(
             "recovered",
             pa.int32(),
             "actions after the prefix until the best action was again worth what it was before the "
+            "error, or, where a quality is of an action by itself, up to the first that was no "
             "error, turns; null if that never came, or is unknown",
             null=True,
         ),

@@ -81,7 +81,12 @@ CLAIMS = pa.schema(
         column("section", pa.string(), "section of the paper"),
         column("text", pa.string(), "what is claimed"),
         column("paper", pa.string(), "the paper's value"),
-        column("env", pa.string(), "environment; null for a claim that was not run", null=True),
+        column(
+            "env",
+            pa.string(),
+            "environment; `all` for a mean over environments; null for a claim that was not run",
+            null=True,
+        ),
         column("model", pa.string(), "model; null for a claim that was not run", null=True),
         column("policy", pa.string(), "arm; null for a claim that was not run", null=True),
         column("statistic", pa.string(), "what `value` is"),

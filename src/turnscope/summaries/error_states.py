@@ -12,8 +12,9 @@ CAPTION = (
     "Matched states, from episodes of both policies, by what the action before was: all; error, it "
     "meets any definition; clean, it meets none; each definition alone; and injected, a worse "
     "action was put in. Better, tie, worse: shares of states by the mean quality of the arm's "
-    "actions against base's; better if identical, the share of better states after the actions "
-    "of both policies were dealt out at random. Gap: mean difference in quality. Win: probability "
+    "actions against base's, which tie if they differ by no more than the tie margin; better if "
+    "identical, the share of better states after the actions of both policies were dealt out at "
+    "random. Gap: mean difference in quality. Win: probability "
     "that an action of the arm is the better one, ties counting half; 0.5 is no difference. Minus "
     "clean: win, minus that in clean states. Continuation: success of the arm minus success of "
     "base when both play on from the same states, after prefixes of base and of the arm, and the "
@@ -24,6 +25,7 @@ STEPS = {
     "step_better": "better",
     "step_tie": "tie",
     "step_worse": "worse",
+    "step_tie_margin": "tie_margin",
     "step_better_null": "better_if_identical",
     "step_gap": "gap",
     "step_win": "win",
@@ -36,7 +38,7 @@ PLAYED_ON = {
     ("continuation_both", "both"): "continuation_both",
 }
 """Metrics of `recovery` and whose prefixes, and the columns of the table."""
-BARE = ("states", "better_if_identical")
+BARE = ("states", "tie_margin", "better_if_identical")
 """Columns that are shown without an interval."""
 FIRST, LAST = ("all", "clean", "error"), ("injected",)
 """Subsets before and after the single definitions."""
