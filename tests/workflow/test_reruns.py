@@ -210,7 +210,11 @@ def test_a_new_arm_is_a_short_file_and_a_line_of_the_config(repo, tmp_path):
     assert ARM.count("\n") <= 30
     (made / "src/turnscope/algorithms/short_first.py").write_text(ARM)
     before = (made / "config.yaml").read_text().splitlines()
-    after = [line.replace("arms: [grpo,", "arms: [grpo, short_first,") for line in before]
+    study = "  arms: [grpo,"
+    after = [
+        line.replace(study, study + " short_first,") if line.startswith(study) else line
+        for line in before
+    ]
     assert sum(old != new for old, new in zip(before, after, strict=True)) == 1
     (made / "config.yaml").write_text("\n".join(after) + "\n")
     trained = [job for job in planned(made, "all") if job.startswith("Train")]

@@ -24,6 +24,13 @@ from tests.environments.deepcoder.rows import (
 from turnscope.environments.deepcoder import preview, problems
 
 
+@pytest.fixture(autouse=True)
+def online(monkeypatch) -> None:
+    """Undo what stages say for their process, and for those it starts: that there is no hub."""
+    monkeypatch.delenv("HF_HUB_OFFLINE", raising=False)
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", False)
+
+
 @pytest.fixture
 def hub(tmp_path: Path) -> Iterator[Hub]:
     file = tmp_path / "made.parquet"
