@@ -23,9 +23,8 @@ from turnscope.environments.deepcoder.judge import (
     Outcome,
     Verdict,
     exercise,
-    spell,
 )
-from turnscope.environments.deepcoder.problems import Case
+from turnscope.environments.deepcoder.problems import Case, spell
 from turnscope.sandbox import Status
 
 CATALOGUE = [*list_programs.catalogue()]

@@ -11,7 +11,14 @@ from functools import lru_cache
 from typing import Any, NamedTuple
 
 from turnscope import sandbox
-from turnscope.environments.deepcoder.problems import Case, Problem, agrees, payload, problem_of
+from turnscope.environments.deepcoder.problems import (
+    Case,
+    Problem,
+    agrees,
+    payload,
+    problem_of,
+    spell,
+)
 from turnscope.sandbox import Limits, Result, Settings, Status
 from turnscope.types import Task
 
@@ -256,11 +263,6 @@ def _said(result: Result) -> str:
 
 def _placeless(text: str) -> str:
     return ADDRESS.sub(" at 0x...", text)
-
-
-def spell(value: Any) -> str:
-    """Write a value down as a policy reads it: a text as it is, all else as JSON."""
-    return value if isinstance(value, str) else json.dumps(value, sort_keys=True)
 
 
 @lru_cache(maxsize=1)

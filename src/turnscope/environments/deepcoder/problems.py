@@ -21,6 +21,7 @@ __all__ = [
     "payload",
     "problem_of",
     "read",
+    "spell",
     "split_tests",
     "stands_in",
     "write",
@@ -243,8 +244,8 @@ def split_tests(
     different: dict[str, Case] = {}
     for case in cases:
         different.setdefault(identity(case.input), case)
-    lengths = {key: len(_spelled(case.input)) for key, case in different.items()}
-    sizes = {key: lengths[key] + len(_spelled(case.output)) for key, case in different.items()}
+    lengths = {key: len(spell(case.input)) for key, case in different.items()}
+    sizes = {key: lengths[key] + len(spell(case.output)) for key, case in different.items()}
     room = math.inf if most_chars is None else most_chars
     fitting = [key for key in different if sizes[key] <= room]
     matched = [key for key in fitting if stands_in(different[key], statement)]
@@ -272,8 +273,8 @@ def _within(
     return taken, room
 
 
-def _spelled(value: Any) -> str:
-    """Spell a text as itself, for it may be long, and all else as JSON."""
+def spell(value: Any) -> str:
+    """Write a value down as a policy reads it: a text as it is, all else as JSON."""
     return value if isinstance(value, str) else json.dumps(value, sort_keys=True)
 
 

@@ -4,8 +4,8 @@ import re
 from collections.abc import Callable
 from typing import Any
 
-from turnscope.environments.deepcoder.judge import Outcome, Verdict, spell
-from turnscope.environments.deepcoder.problems import Case, Problem
+from turnscope.environments.deepcoder.judge import Outcome, Verdict
+from turnscope.environments.deepcoder.problems import Case, Problem, spell
 from turnscope.sandbox import Status
 
 VIEWS = ("terse", "full")
