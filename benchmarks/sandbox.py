@@ -104,9 +104,9 @@ def measure() -> list[Row]:
 
 def _timed(count: int, run: Callable[[], Any], read: Callable[[Any], Any]) -> Time:
     """Run the program some times; check what comes back."""
-    wall, processor = time.perf_counter(), _processor()
+    wall, used = time.perf_counter(), processor()
     found = [run() for _ in range(count)]
-    spent = Time(time.perf_counter() - wall, _processor() - processor)
+    spent = Time(time.perf_counter() - wall, processor() - used)
     assert all(read(one) == EXPECTED for one in found)
     return spent
 
@@ -189,7 +189,7 @@ def _descendants() -> dict[int, int]:
     return {pid: int(fields[21]) * page for pid, fields in _below().items()}
 
 
-def _processor() -> float:
+def processor() -> float:
     """Return seconds of processor time of this process and all that descend from it."""
     done = resource.getrusage(resource.RUSAGE_CHILDREN)
     ticks = sum(int(field) for fields in _below().values() for field in fields[11:15])

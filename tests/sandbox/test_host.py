@@ -137,7 +137,7 @@ def test_what_comes_before_it_was_asked_for_is_no_answer():
         ours.settimeout(5)
         theirs.sendall(b'["ok", 1]\n')
         found: list[Result] = []
-        assert runs._exchange(ours, b"question", 1, found, 100) == runs.ILLEGAL
+        assert runs.exchange(ours, b"question", 1, found, 100) == runs.ILLEGAL
         assert found == []
         theirs.setblocking(False)
         with pytest.raises(BlockingIOError):

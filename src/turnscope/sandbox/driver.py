@@ -19,6 +19,7 @@ import json
 import marshal
 import math
 import os
+import signal
 import struct
 import sys
 import threading
@@ -111,8 +112,14 @@ def _failure(error: BaseException) -> list[str]:
     return ["memory" if isinstance(error, MemoryError) else "error", describe(error)]
 
 
-def call(channel: int, output: int) -> None:
-    """Define a program's functions, and answer batch after batch of calls of one of them."""
+def call(channel: int, output: int, seconds: float = 0.0) -> None:
+    """Define a program's functions, and answer batch after batch of calls of one of them.
+
+    Args:
+        channel: Descriptor of the socket to the host.
+        output: Longest answer, bytes.
+        seconds: Processor time after which a batch ends this process; 0 is without end.
+    """
     more, inputs, text, entry = _receive(channel)
     try:
         function = _define(text, entry)
@@ -120,11 +127,15 @@ def call(channel: int, output: int) -> None:
         _send(channel, [*unfit.args, None])
         return
     while True:
+        if seconds:
+            signal.setitimer(signal.ITIMER_PROF, seconds)
         for arguments in inputs:
             answer = _answer(function, arguments)
             if len(answer) > output:
                 answer = b'["output", ""]\n'
             _write(channel, answer)
+        if seconds:
+            signal.setitimer(signal.ITIMER_PROF, 0.0)
         if not more:
             return
         more, inputs = _receive(channel)

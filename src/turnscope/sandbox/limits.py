@@ -64,3 +64,5 @@ class Settings(NamedTuple):
     """Container image with Python for the rung `apptainer`."""
     rung: str | None = None
     """Insist on this rung of the ladder."""
+    readable: tuple[str, ...] = ()
+    """Folders of the host that programs may read, with all that is below them."""

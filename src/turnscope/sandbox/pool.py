@@ -13,12 +13,11 @@ from typing import Any
 
 from turnscope.sandbox import rungs, runs
 from turnscope.sandbox.limits import Limits, Program, Result, Settings, Status
+from turnscope.sandbox.sessions import BACK_OFF, TRIES, Session
 from turnscope.sandbox.worker import Worker
 
 log = logging.getLogger(__name__)
 
-TRIES, BACK_OFF = 4, 0.25
-"""How often a run is tried where the machine fails it, and how much longer each wait is, s."""
 TRANSIENT = (errno.EAGAIN, errno.ENOMEM, errno.EMFILE, errno.ENFILE)
 ROUNDS = 2
 TRIAL = Program("def trial(numbers):\n    return sorted(numbers)", "trial")
@@ -37,6 +36,7 @@ class Pool:
         self.launch: rungs.Launch | None = None
         self.filtered = False
         self._process = os.getpid()
+        self._sessions: list[Session] = []
         self._idle: queue.LifoQueue[Worker | None] = queue.LifoQueue()
         for _ in range(settings.workers):
             self._idle.put(None)
@@ -88,10 +88,24 @@ class Pool:
         with ThreadPoolExecutor(self.settings.workers) as threads:
             return list(threads.map(lambda job: self.run(*job), jobs))
 
+    def session(self, program: Program) -> Session:
+        """Begin to call the function of a program that is trusted not to keep anything.
+
+        A session has a zygote of its own, besides those of `workers`. The limits hold for each
+        call.
+
+        Args:
+            program: Has an entry.
+        """
+        self._sessions.append(Session(self._start, program))
+        return self._sessions[-1]
+
     def close(self) -> None:
         """End all zygotes that are idle; the pool starts others when it is used again."""
         if self._process != os.getpid():
             return
+        for session in self._sessions:
+            session.close()
         for _ in range(self.settings.workers):
             worker = self._idle.get()
             if worker is not None:
@@ -136,6 +150,9 @@ def _check(settings: Settings) -> None:
         raise ValueError(f"unknown rung {settings.rung!r}; known: {', '.join(rungs.NAMES)}")
     if settings.workers < 1:
         raise ValueError(f"workers is {settings.workers}; it must be 1 or more")
+    for path in settings.readable:
+        if not (os.path.isabs(path) and os.path.isdir(path)):
+            raise ValueError(f"readable is {path!r}; legal is the absolute path of a folder")
     for name, value in settings.limits._asdict().items():
         if not value > 0:
             raise ValueError(f"limit {name} is {value}; it must be above 0")

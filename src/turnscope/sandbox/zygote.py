@@ -36,12 +36,15 @@ unicodedata
 WARM = _WARM.split()
 """What programs import; a child that finds a module here does not pay for it."""
 JOB, REPORT = struct.Struct("<cI"), struct.Struct("<IBi")
-CALL, SCRIPT, STOP = b"c", b"s", b"k"
+CALL, SCRIPT, SESSION, STOP = b"c", b"s", b"i", b"k"
 FINISHED, CPU, WALL, STOPPED, REFUSED = range(5)
 """Why a child ended: by itself, a limit, the host's wish; or there was none."""
 REHEARSALS = 16
 CALLS = 7
 """Calls that lead to a program, for which it does not pay: from here to `exec` of a script."""
+ENDLESS = {"cpu": math.inf, "wall": math.inf}
+LONGEST = 1e6
+"""Longest wait for an event, seconds."""
 STACK = 64 << 20
 FILES = 64
 DUMPABLE = 4
@@ -199,7 +202,6 @@ def _checked(result: int) -> None:
 def _serve(control: socket.socket, child_filter: ChildFilter | None, setup: dict[str, Any]) -> None:
     """Fork a child for each run; only the host's hanging up ends this."""
     channel = control.fileno()
-    seconds = math.ceil(setup["cpu"]) + 1
     while True:
         message, files, *_ = socket.recv_fds(control, JOB.size, 3)
         if not message:
@@ -214,21 +216,24 @@ def _serve(control: socket.socket, child_filter: ChildFilter | None, setup: dict
         if child == 0:
             try:
                 os.close(channel)
-                _run(kind, files, child_filter, seconds, setup["output"])
+                _run(kind, files, child_filter, setup)
             finally:
                 os._exit(70)
         for file in files:
             os.close(file)
-        why, status = (REFUSED, 0) if child < 0 else _watch(child, channel, setup)
+        held = setup | ENDLESS if kind == SESSION else setup
+        why, status = (REFUSED, 0) if child < 0 else _watch(child, channel, held)
         control.send(REPORT.pack(number, why, status))
 
 
 def _run(
-    kind: bytes, files: list[int], child_filter: ChildFilter | None, seconds: int, output: int
+    kind: bytes, files: list[int], child_filter: ChildFilter | None, setup: dict[str, Any]
 ) -> None:
     """Be the child: nothing of the zygote's is left open."""
     _prctl(PARENT_DEATH, signal.SIGKILL)
-    resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds))
+    if kind != SESSION:
+        seconds = math.ceil(setup["cpu"]) + 1
+        resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds))
     if kind == SCRIPT:
         os.dup2(files[1], 0)
         os.dup2(files[2], 1)
@@ -241,7 +246,7 @@ def _run(
     if kind == SCRIPT:
         driver.script(files[0])
     else:
-        driver.call(files[0], output)
+        driver.call(files[0], setup["output"], setup["cpu"] if kind == SESSION else 0.0)
     os._exit(0)
 
 
@@ -263,7 +268,7 @@ def _watch(child: int, channel: int, setup: dict[str, Any]) -> tuple[int, int]:
     poller.register(channel, select.POLLIN)
     left = min(setup["cpu"], setup["wall"])
     while True:
-        events = [ready for ready, _ in poller.poll(left * 1000 + 1)]
+        events = [ready for ready, _ in poller.poll(min(left, LONGEST) * 1000 + 1)]
         if file in events:
             break
         cpu, wall = setup["cpu"] - time.clock_gettime(clock), end - time.monotonic()

@@ -11,7 +11,6 @@ from typing import Any
 
 import pytest
 
-from tests.environments.deepcoder.hub import COMMIT, Hub
 from tests.environments.deepcoder.rows import (
     CODEFORCES,
     LCB,
@@ -21,6 +20,7 @@ from tests.environments.deepcoder.rows import (
     numbered,
     parquet,
 )
+from tests.hub import COMMIT, Hub
 from turnscope.environments.deepcoder import preview, problems
 
 
@@ -47,7 +47,7 @@ def hub(tmp_path: Path) -> Iterator[Hub]:
         ),
         "README.md": b"",
     }
-    server = Hub(files)
+    server = Hub(preview.DATASET, files)
     thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
     thread.start()
     yield server

@@ -19,7 +19,7 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from turnscope.environments.deepcoder import _hub
+from turnscope import hub
 from turnscope.environments.deepcoder._layout import normalise, tests_of
 from turnscope.environments.deepcoder._twins import Barred
 from turnscope.environments.deepcoder.problems import Problem, write
@@ -77,8 +77,8 @@ def convert(
     folder = downloads or output.parent / "downloads"
     output.parent.mkdir(parents=True, exist_ok=True)
     counts: dict[str, Counter[str]] = {}
-    used: list[_hub.File] = []
-    fetch = functools.partial(_hub.fetch, DATASET, revision, folder=folder, endpoint=endpoint)
+    used: list[hub.File] = []
+    fetch = functools.partial(hub.fetch, DATASET, revision, folder=folder, endpoint=endpoint)
     number = write(_problems(files, fetch, most, counts, used), output)
     manifest = {
         "dataset": DATASET,
@@ -96,25 +96,25 @@ def convert(
 
 def _files(
     revision: str, configs: Sequence[str], most: int | None, endpoint: str | None
-) -> list[_hub.File]:
+) -> list[hub.File]:
     """Check what is asked for, and list the files of it."""
     unknown = sorted(set(configs) - set(CONFIGS))
     if unknown or not configs:
         raise ValueError(f"unknown config {unknown}; known: {', '.join(CONFIGS)}")
     if most is not None and most < 1:
         raise ValueError(f"most is {most}; legal is at least 1")
-    files = _hub.files(DATASET, revision, sorted(set(configs)), endpoint)
+    files = hub.files(DATASET, revision, sorted(set(configs)), endpoint)
     if not files:
         raise ValueError(f"revision {revision} has no Parquet files of {', '.join(configs)}")
     return files
 
 
 def _problems(
-    files: Sequence[_hub.File],
-    fetch: Callable[[_hub.File], Path],
+    files: Sequence[hub.File],
+    fetch: Callable[[hub.File], Path],
     most: int | None,
     counts: dict[str, Counter[str]],
-    used: list[_hub.File],
+    used: list[hub.File],
 ) -> Iterator[Problem]:
     """Fetch and read files one by one; fills `counts` by config and split, and `used`."""
     barred = Barred()
@@ -134,7 +134,7 @@ def _problems(
                 break
 
 
-def _part(file: _hub.File) -> tuple[str, str]:
+def _part(file: hub.File) -> tuple[str, str]:
     """Return config and split of a file such as `taco/train-00000-of-00004.parquet`."""
     config, _, name = file.path.partition("/")
     return config, name.partition("-")[0]

@@ -6,8 +6,6 @@ import json
 import threading
 from typing import Any
 
-from turnscope.environments.deepcoder import preview
-
 COMMIT = "0123456789abcdef0123456789abcdef01234567"
 
 
@@ -16,9 +14,9 @@ class Hub(http.server.ThreadingHTTPServer):
 
     daemon_threads = True
 
-    def __init__(self, files: dict[str, bytes]):
+    def __init__(self, dataset: str, files: dict[str, bytes]):
         super().__init__(("127.0.0.1", 0), Handler)
-        self.files = files
+        self.dataset, self.files = dataset, files
         self.claimed = {path: hashlib.sha256(data).hexdigest() for path, data in files.items()}
         self.ranges: list[str | None] = []
         self.breaks = 0
@@ -50,8 +48,8 @@ class Handler(http.server.BaseHTTPRequestHandler):
 
     def answer(self, body: bool) -> None:
         address = self.path.partition("?")[0]
-        tree = f"/api/datasets/{preview.DATASET}/tree/{COMMIT}/"
-        resolve = f"/datasets/{preview.DATASET}/resolve/{COMMIT}/"
+        tree = f"/api/datasets/{self.hub.dataset}/tree/{COMMIT}/"
+        resolve = f"/datasets/{self.hub.dataset}/resolve/{COMMIT}/"
         if address.startswith(tree):
             self.tree(address.removeprefix(tree), body)
         elif address.startswith(resolve) and address.removeprefix(resolve) in self.hub.files:
