@@ -24,6 +24,8 @@ NAMES = (
     "pass_at_kt",
     "matched",
     "sandbox",
+    "databases",
+    "function_calls",
     "noop",
 )
 
