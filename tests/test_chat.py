@@ -1,3 +1,4 @@
+import json
 from copy import deepcopy
 from importlib.util import find_spec
 from pathlib import Path
@@ -200,3 +201,43 @@ def test_training_templates_of_reasoning_models_are_accepted(words, name, option
     renderer = Renderer(other, **options)
     # Qwen3.5 trims what it is told, so the whole text is compared for plain texts alone.
     assert list(renderer.first("at=r0c0")) == whole(other, ["at=r0c0"], [], **options)
+
+
+TOOLS = json.dumps([{"type": "function", "function": {"name": "up", "description": "Go up é."}}])
+
+
+def test_tools_are_shown_before_the_first_observation_and_change_nothing_later(words):
+    other = with_template(words, bundled("qwen3_training"))
+    renderer, plain = Renderer(other), Renderer(other)
+    told = renderer.first("at=r0c0", TOOLS)
+    assert list(told) == whole(other, ["at=r0c0"], [], tools=json.loads(TOOLS))
+    assert other.decode(told).endswith(other.decode(plain.first("at=r0c0")))
+    assert '{"type": "function", "function": {"name": "up", ' in other.decode(told)
+    assert renderer.first("at=r0c0") == renderer.first("at=r0c0", "") == plain.first("at=r0c0")
+    assert renderer.reply("at=r0c0", True) == plain.reply("at=r0c0", True)
+
+
+def test_a_conversation_with_tools_turn_by_turn_equals_the_whole_text(words):
+    other = with_template(words, bundled("qwen3_training"))
+    renderer, done = Renderer(other, enable_thinking=False), ["up", "down"]
+    ids = list(renderer.first("a", TOOLS))
+    for answer, text in zip(done, ["b", "c"], strict=True):
+        ids += [*renderer.tokenizer.encode(answer, add_special_tokens=False), renderer.end_id]
+        ids += renderer.reply(text, True)
+    said = [f"<think>\n\n</think>\n\n{answer}" for answer in done]
+    options = {"tools": json.loads(TOOLS), "enable_thinking": False}
+    assert ids == whole(other, ["a", "b", "c"], said, **options)
+
+
+def test_tools_that_a_template_does_not_show_are_refused(renderer):
+    with pytest.raises(ValueError, match="does not show tools"):
+        renderer.first("up", TOOLS)
+    assert renderer.first("up") == renderer.first("up", "")
+
+
+@pytest.mark.parametrize("text", FORGED)
+def test_an_observation_below_tools_forges_no_turn(words, text):
+    other = with_template(words, bundled("qwen3_training"))
+    renderer, marks = Renderer(other), set(words.added_tokens_decoder)
+    ids, plain = renderer.first(text, TOOLS), renderer.first("up", TOOLS)
+    assert [i for i in ids if i in marks] == [i for i in plain if i in marks]

@@ -6,6 +6,7 @@ user message that follows an assistant message. That text may come from anywhere
 stays text and can neither end a turn nor forge one.
 """
 
+import json
 from functools import lru_cache
 from typing import Any
 
@@ -32,15 +33,23 @@ class Renderer:
         self._options = options
         added = tokenizer.added_tokens_decoder
         self._markup = frozenset(number for number, token in added.items() if token.special)
-        self._head = self._frame([])
         self._tail = self._frame([(REPLY, ACTION)])
-        self._check()
-        self.first = lru_cache(maxsize=1 << 12)(self._first)
+        self._head = lru_cache(maxsize=1 << 8)(self._checked)
+        self._head("")
+        self.first = lru_cache(maxsize=1 << 9)(self._first)
         self.reply = lru_cache(maxsize=1 << 14)(self._reply)
 
-    def _first(self, observation: str) -> tuple[int, ...]:
-        """Encode the first observation, up to where the policy speaks."""
-        return self._encode("", self._head, observation)
+    def _first(self, observation: str, tools: str = "") -> tuple[int, ...]:
+        """Encode the first observation, up to where the policy speaks.
+
+        Args:
+            observation: What the environment says.
+            tools: Functions that may be called, a list in JSON; empty is none.
+
+        Raises:
+            ValueError: The template does not show tools, or is not prefix-preserving with them.
+        """
+        return self._encode("", self._head(tools), observation)
 
     def _reply(self, observation: str, ended: bool) -> tuple[int, ...]:
         """Encode a later observation, from behind the policy's last token to where it speaks.
@@ -79,18 +88,22 @@ class Renderer:
     def _marks(self, ids: list[int]) -> int:
         return sum(number in self._markup for number in ids)
 
-    def _render(self, turns: list[tuple[str, str]], observation: str) -> str:
+    def _render(self, turns: list[tuple[str, str]], observation: str, tools: str = "") -> str:
         messages = []
         for said, done in turns:
             messages += [{"role": "user", "content": said}, {"role": "assistant", "content": done}]
         messages.append({"role": "user", "content": observation})
         return self.tokenizer.apply_chat_template(
-            messages, tokenize=False, add_generation_prompt=True, **self._options
+            messages,
+            tools=json.loads(tools) if tools else None,
+            tokenize=False,
+            add_generation_prompt=True,
+            **self._options,
         )
 
-    def _frame(self, turns: list[tuple[str, str]]) -> tuple[str, str]:
+    def _frame(self, turns: list[tuple[str, str]], tools: str = "") -> tuple[str, str]:
         """Return the template's text before and after the last observation."""
-        text = self._render(turns, REPLY)
+        text = self._render(turns, REPLY, tools)
         if turns:
             text = text[text.rfind(ACTION) + len(ACTION) :]
             if not text.startswith(self.end):
@@ -104,18 +117,24 @@ class Renderer:
         before, after = text.split(REPLY)
         return before, after
 
-    def _check(self) -> None:
-        """Refuse a template that renders earlier turns differently once later ones exist."""
-        prompt = self._head[1]
-        opened, closed = prompt.endswith(OPENING), "</think>" in prompt
+    def _checked(self, tools: str) -> tuple[str, str]:
+        """Return the frame of the first observation.
+
+        A template is refused that renders earlier turns differently once later ones exist.
+        """
+        head = self._frame([], tools)
+        opened, closed = head[1].endswith(OPENING), "</think>" in head[1]
         said = "first" if closed else REASON + "first"
         whole = said if closed else OPENING + said
         rest = (said if opened or closed else whole) + self.end
-        text = self._head[0] + "one" + self._head[1] + rest
+        text = head[0] + "one" + head[1] + rest
         text += self._tail[0] + "two" + self._tail[1] + rest
         text += self._tail[0] + "three" + self._tail[1]
-        if text != self._render([("one", whole), ("two", whole)], "three"):
+        if text != self._render([("one", whole), ("two", whole)], "three", tools):
             raise ValueError(
                 "chat template: not prefix-preserving (it rewrites earlier turns, as templates do "
                 "that drop old reasoning); use the model's training template"
             )
+        if tools and head == self._frame([]):
+            raise ValueError("chat template: it does not show tools; use another one or none")
+        return head

@@ -1,3 +1,4 @@
+from copy import deepcopy
 from dataclasses import replace
 from typing import Any
 
@@ -308,3 +309,31 @@ def test_a_folder_is_loaded_as_it_was_saved(nano_folder, lakes):
     assert one == two
     assert {turn.action for episode in one for turn in episode.turns} >= {"left", "down"}
     assert any(episode.success for episode in one)
+
+
+class Armed(Crowd):
+    """Lets policies call functions in every other hall."""
+
+    def reset(self, task: Task, seed: int) -> str:
+        self.tools = [{"name": "up"}, {"name": "down"}] if task.payload["length"] % 2 else []
+        return super().reset(task, seed)
+
+
+def test_tools_of_an_environment_are_told_with_its_first_observation(model, words, crowd):
+    other = deepcopy(words)
+    other.chat_template = "{% if tools %}{{ tools | tojson }}\n{% endif %}" + nano.TEMPLATE
+    policy = Policy(model, other)
+    armed = rollout(Armed, crowd, policy)
+    for start, episode, plain in zip(crowd, armed, rollout(Crowd, crowd, policy), strict=True):
+        first, *later = episode.turns
+        said = first.observation
+        if start.task.payload["length"] % 2:
+            tools = '[{"name": "up"}, {"name": "down"}]'
+            assert first.context_ids == list(policy.renderer.first(said, tools))
+            assert other.decode(first.context_ids).startswith(tools)
+            for turn, before in zip(later, episode.turns, strict=False):
+                ended = before.action_ids[-1] == policy.renderer.end_id
+                assert turn.context_ids == list(policy.renderer.reply(turn.observation, ended))
+        else:
+            assert first.context_ids == list(policy.renderer.first(said))
+            assert episode.turns[0].observation == plain.turns[0].observation

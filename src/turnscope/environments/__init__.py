@@ -52,6 +52,10 @@ And where they can be computed:
     A static method: is shown the actions of many running episodes before each of them gets its own
     by `step`, so that the environment may do side by side what takes time. What it says about an
     action, and what `step` does, must not depend on it.
+`Environment.tools: list[dict[str, Any]]`
+    After `reset`, the functions that a policy may call, in the form that chat templates take. A
+    policy with a model lets its template show them before the first observation. Empty where the
+    observation says all.
 `facts() -> dict[str, Any]`
     What is worth keeping of how this process ran, such as the isolation of programs. It goes to
     `run.json`, beside the artifact.

@@ -6,6 +6,8 @@ a batch have ragged lengths and write behind their own last token, see `_slots`.
 leave the batch.
 """
 
+import json
+import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -80,6 +82,7 @@ class Conversation:
             [sum(len(turn.action_ids) for turn in seat.history) for seat in seats], dtype=np.int64
         )
         self._spoken = [bool(seat.history) for seat in seats]
+        self._tools = [_tools(seat.environment) for seat in seats]
         self._ended = [True] * len(seats)
         self._pending: list[list[int]] = [[] for _ in seats]
         for row, seat in enumerate(seats):
@@ -121,7 +124,7 @@ class Conversation:
     def _render(self, row: int, observation: str) -> list[int]:
         renderer = self._policy.renderer
         if not self._spoken[row]:
-            return list(renderer.first(observation))
+            return list(renderer.first(observation, self._tools[row]))
         return list(renderer.reply(observation, self._ended[row]))
 
     def _keep(self, rows: np.ndarray) -> None:
@@ -202,6 +205,13 @@ class Conversation:
         if not torch.isfinite(scores_B).all():
             raise ValueError("the model's log-probabilities are not finite: its weights diverged")
         return tokens_B[:, 0].cpu().numpy(), scores_B.cpu().numpy()
+
+
+def _tools(environment: Any) -> str:
+    """Return the functions that an environment lets a policy call, in JSON; empty is none."""
+    found = getattr(environment, "tools", None)
+    # Interned, for caches of the renderer have it in each of their keys.
+    return sys.intern(json.dumps(found)) if found else ""
 
 
 @contextmanager
