@@ -8,7 +8,7 @@ SNAKEMAKE := $(BIN)/snakemake --cores $(CORES)
 PIP := $(BIN)/python -m pip install --disable-pip-version-check --no-input --quiet
 
 .DEFAULT_GOAL := help
-.PHONY: help figures study code calibrate restore test check docs bench verify clean
+.PHONY: help figures study arms code sql calls calibrate restore test check docs bench verify clean
 
 help:  ## list the targets
 	@sed -n 's/^\([a-z]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 10
@@ -18,11 +18,20 @@ figures: $(VENV)/.run  ## set up, run the study of config.yaml, and say where it
 	@echo "figures: $(CURDIR)/results/figures"
 	@echo "report:  $(CURDIR)/results/report.html"
 
-study: $(VENV)/.run  ## the wider study of config/full.yaml, under results/full
+study: $(VENV)/.run  ## the study in every environment, config/full.yaml, under results/full
 	@$(SNAKEMAKE) all --configfile config/full.yaml --directory results/full --quiet host reason
 
+arms: $(VENV)/.run  ## every training arm on the lake, config/arms.yaml, under results/arms
+	@$(SNAKEMAKE) all --configfile config/$@.yaml --directory results/$@ --quiet host reason
+
 code: $(VENV)/.run  ## the study of programs alone, config/code.yaml, under results/code
-	@$(SNAKEMAKE) all --configfile config/code.yaml --directory results/code --quiet host reason
+	@$(SNAKEMAKE) all --configfile config/$@.yaml --directory results/$@ --quiet host reason
+
+sql: $(VENV)/.run  ## the study of databases alone, config/sql.yaml, under results/sql
+	@$(SNAKEMAKE) all --configfile config/$@.yaml --directory results/$@ --quiet host reason
+
+calls: $(VENV)/.run  ## the study of function calls alone, config/calls.yaml, under results/calls
+	@$(SNAKEMAKE) all --configfile config/$@.yaml --directory results/$@ --quiet host reason
 
 calibrate: $(VENV)/.run  ## run the analysis on 500 studies without any effect; the next report shows it
 	@$(SNAKEMAKE) calibrate --quiet host reason
