@@ -217,6 +217,13 @@ def test_tools_are_shown_before_the_first_observation_and_change_nothing_later(w
     assert renderer.reply("at=r0c0", True) == plain.reply("at=r0c0", True)
 
 
+def test_tools_may_be_an_option_of_the_template_too_and_those_of_an_environment_go_before(words):
+    other = with_template(words, bundled("qwen3_training"))
+    renderer = Renderer(other, tools=json.loads(TOOLS.replace("up", "down")))
+    assert list(renderer.first("a", TOOLS)) == list(Renderer(other).first("a", TOOLS))
+    assert '"name": "down"' in other.decode(renderer.first("a"))
+
+
 def test_a_conversation_with_tools_turn_by_turn_equals_the_whole_text(words):
     other = with_template(words, bundled("qwen3_training"))
     renderer, done = Renderer(other, enable_thinking=False), ["up", "down"]

@@ -95,10 +95,9 @@ class Renderer:
         messages.append({"role": "user", "content": observation})
         return self.tokenizer.apply_chat_template(
             messages,
-            tools=json.loads(tools) if tools else None,
             tokenize=False,
             add_generation_prompt=True,
-            **self._options,
+            **self._options | ({"tools": json.loads(tools)} if tools else {}),
         )
 
     def _frame(self, turns: list[tuple[str, str]], tools: str = "") -> tuple[str, str]:
