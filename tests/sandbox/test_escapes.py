@@ -3,6 +3,7 @@ import os
 import subprocess
 import sys
 import sysconfig
+import time
 from pathlib import Path
 
 import pytest
@@ -14,6 +15,8 @@ from turnscope import sandbox
 ROOT = Path(__file__).parents[2]
 OTHER = 12345
 """A user without a name and without files."""
+PATIENCE = 30.0
+"""Seconds."""
 
 
 @pytest.fixture(
@@ -60,6 +63,14 @@ def _running(user: int) -> list[str]:
     return found
 
 
+def _wait_for_the_end(user: int) -> None:
+    """Wait until no process of a user is left; they end after their parent, not with it."""
+    end = time.monotonic() + PATIENCE
+    while left := _running(user):
+        assert time.monotonic() < end, left
+        time.sleep(0.05)
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("rung", ["bubblewrap", "landlock"])
 def test_hostile_programs_get_what_they_deserve_from_a_normal_user(rung):
@@ -82,4 +93,4 @@ def test_hostile_programs_get_what_they_deserve_from_a_normal_user(rung):
     if "no sandbox for programs" in played.stderr:
         pytest.skip(played.stderr.splitlines()[-1])
     assert json.loads(played.stdout or "null") == {}, played.stderr
-    assert not _running(OTHER)
+    _wait_for_the_end(OTHER)

@@ -80,7 +80,7 @@ __all__ = [
     "words",
 ]
 
-EXAMPLE: dict[str, Any] = {"train": 40, "test": 80, "classes": ["VehicleControlAPI"]}
+EXAMPLE: dict[str, Any] = {"train": 80, "test": 60, "classes": ["VehicleControlAPI"]}
 
 
 class Environment:

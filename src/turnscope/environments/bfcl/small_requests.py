@@ -138,7 +138,7 @@ def words() -> list[str]:
 
     They end with a call without arguments, so that a letter more or less names no function.
     """
-    calls = ("setHeadlights on", "activateParkingBrake engage", "startEngine START")
+    calls = ("setHeadlights on", "startEngine START")
     return [DONE, "releaseBrakePedal", *(f"{call} ; releaseBrakePedal" for call in calls)]
 
 
