@@ -1,6 +1,6 @@
 """Requests to the file system: files lie in folders that must be found first."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -51,6 +51,8 @@ class World:
     """Content of each file."""
     here: str = ""
     """Current folder; empty in the root."""
+    told: set[str] = field(default_factory=set)
+    """What was read: the checker does not want it again."""
 
     def config(self) -> dict[str, Any]:
         """Return the configuration of the official class."""
@@ -77,8 +79,8 @@ class World:
     def _free(self) -> list[str]:
         return [name for name in NAMES if name not in self.places]
 
-    def _find(self, random: np.random.Generator) -> tuple[str, list[Call]]:
-        name = one(random, sorted(self.places))
+    def _find(self, random: np.random.Generator, name: str = "") -> tuple[str, list[Call]]:
+        name = name or one(random, sorted(self.places))
         return name, [("find", "/", name), *self._go(self.places[name])]
 
     def _rename(self, random: np.random.Generator) -> Asked:
@@ -102,8 +104,12 @@ class World:
         return Asked(f"remove {name}", (*calls, ("rm", name)))
 
     def _read(self, random: np.random.Generator) -> Asked:
-        name, calls = self._find(random)
+        fresh = [name for name in sorted(self.places) if self.texts[name] not in self.told]
+        if not fresh:
+            return self._write(random)
+        name, calls = self._find(random, one(random, fresh))
         calls.append(("cat", name))
+        self.told.add(self.texts[name])
         near = [
             other
             for other, place in sorted(self.places.items())

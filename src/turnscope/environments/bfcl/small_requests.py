@@ -77,8 +77,12 @@ def _drawn(random: np.random.Generator, name: str, split: str, seen: set[str]) -
     """Draw a payload of one split that was not drawn before."""
     for _ in range(ATTEMPTS):
         payload = _candidate(random, name)
-        text = json.dumps([payload["config"], payload["requests"]], sort_keys=True)
-        if text not in seen and turns(payload) <= LONGEST and split_of(payload) == split:
+        asked = payload["requests"]
+        text = json.dumps([payload["config"], asked], sort_keys=True)
+        # What was asked before may be done already.
+        if len({*asked}) < len(asked) or turns(payload) > LONGEST:
+            continue
+        if text not in seen and split_of(payload) == split:
             seen.add(text)
             return payload
     raise ValueError(f"found no new problem of {name} for {split}; ask for fewer tasks")
