@@ -8,7 +8,7 @@ SNAKEMAKE := $(BIN)/snakemake --cores $(CORES)
 PIP := $(BIN)/python -m pip install --disable-pip-version-check --no-input --quiet
 
 .DEFAULT_GOAL := help
-.PHONY: help figures study arms code sql calls calibrate restore test check docs bench verify clean
+.PHONY: help figures plan study arms code sql calls calibrate restore test check docs bench verify clean
 
 help:  ## list the targets
 	@sed -n 's/^\([a-z]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 10
@@ -17,6 +17,9 @@ figures: $(VENV)/.run  ## set up, run the study of config.yaml, and say where it
 	@$(SNAKEMAKE) all --quiet host reason
 	@echo "figures: $(CURDIR)/results/figures"
 	@echo "report:  $(CURDIR)/results/report.html"
+
+plan: $(VENV)/.run  ## say what a study will cost, and run nothing: make plan CONFIG=config/full.yaml
+	@$(SNAKEMAKE) plan $(if $(CONFIG),--configfile $(CONFIG)) --quiet host reason progress rules
 
 study: $(VENV)/.run  ## the study in every environment, config/full.yaml, under results/full
 	@$(SNAKEMAKE) all --configfile config/full.yaml --directory results/full --quiet host reason

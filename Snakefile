@@ -1,6 +1,7 @@
 # What does multi-turn reinforcement learning improve in LLM agents?
 #
 #   snakemake --cores 2 all_figures             draw every figure of config.yaml
+#   snakemake --cores 2 plan                    say what it will cost, and run nothing
 #   snakemake --cores 2 pass_at_t               draw one of them
 #   snakemake --cores 2 --configfile config/test.yaml --directory /some/folder
 #   snakemake --profile slurm                   the same on a cluster
@@ -49,3 +50,4 @@ include: "workflow/rules/matched.smk"
 include: "workflow/rules/calibration.smk"
 include: "workflow/rules/estimates.smk"
 include: "workflow/rules/figures.smk"
+include: "workflow/rules/plan.smk"

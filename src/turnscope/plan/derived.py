@@ -1,0 +1,128 @@
+"""What models take on GPUs where nobody has measured it: arithmetic, with wide intervals.
+
+Time is work over peak times the share of the peak that is reached (utilisation). A token that is
+generated reads all weights, which a batch shares, and its own context's keys and values; a token
+that is read costs two operations a parameter; one that is learned from ten: six, two for the
+activations that are computed again, and two for the policy before the step.
+"""
+
+from typing import Any, NamedTuple
+
+from turnscope.plan.jobs import Job, Study
+from turnscope.plan.spans import NOTHING, Span
+
+
+class Device(NamedTuple):
+    """A kind of GPU."""
+
+    flops: float
+    """Peak in bfloat16 without sparsity, operations per second."""
+    bandwidth: float
+    """Of its memory, bytes per second."""
+
+
+class Model(NamedTuple):
+    """Sizes of a network in bfloat16."""
+
+    parameters: float
+    layers: int
+    kv_heads: int
+    head_dim: int
+
+    @property
+    def kept(self) -> int:
+        """Return the bytes of keys and values of one token."""
+        return 2 * 2 * self.layers * self.kv_heads * self.head_dim
+
+
+class Taken(NamedTuple):
+    """What a job takes."""
+
+    seconds: Span
+    tokens: Span
+    """That the policy generates."""
+    disk: Span
+    """Bytes."""
+
+
+DEVICES = {
+    "a100": Device(312e12, 2.04e12),
+    "h100": Device(989e12, 3.35e12),
+    "h200": Device(989e12, 4.80e12),
+}
+"""Source: NVIDIA's data sheets, SXM: A100 80 GB, H100, H200."""
+MODELS = {
+    "Qwen/Qwen3-4B": Model(4.02e9, 36, 8, 128),
+    "Qwen/Qwen3-8B": Model(8.19e9, 36, 8, 128),
+}
+"""Source: config.json of each; parameters counted from it, embeddings included."""
+
+DECODING = {"vllm": Span(0.5, 0.3, 0.8), "transformers": Span(0.15, 0.05, 0.35)}
+"""Utilisation while generating, by backend. An assumption, as all below."""
+READING = Span(0.4, 0.2, 0.6)
+"""Utilisation while reading or scoring."""
+LEARNING = Span(0.3, 0.15, 0.45)
+"""Utilisation while updating weights."""
+USED = Span(0.7, 0.4, 1.0)
+"""Share of the turns of a budget that an episode uses."""
+FILLED = Span(0.5, 0.15, 1.0)
+"""Share of a turn's tokens that a policy uses."""
+SHOWN = Span(150.0, 50.0, 500.0)
+"""Tokens that an environment shows in a turn."""
+START = Span(60.0, 20.0, 180.0)
+"""Seconds until a model is loaded."""
+TOKEN_BYTES = Span(10.0, 5.0, 20.0)
+"""Of a token in tables of turns, compressed."""
+WEIGHT_BYTES = Span(2.0, 2.0, 4.0)
+"""Of a parameter in a trained policy."""
+
+
+def taken(job: Job, work: dict[str, float], study: Study, model: Model, device: Device) -> Taken:
+    """Say what a job with a model takes on a GPU.
+
+    Args:
+        job: The job.
+        work: Its work, see `turnscope.plan.work.units`.
+        study: What it is part of.
+        model: The model that it uses.
+        device: What it runs on.
+    """
+    settings = study.models[job.env, job.spec["model"]]
+    budget = study.budgets[job.env]
+    said = FILLED * budget["turn_tokens"]
+    each = said + SHOWN
+    turns, trained, scored = (USED * work.get(unit, 0.0) for unit in ("turn", "trained", "scored"))
+    played = turns + trained
+    context = (USED * budget["turns"] * each).value / 2
+    generate = DECODING.get(settings["backend"], DECODING["transformers"]) * tokens_per_second(
+        model, device, _batch(job.spec), context
+    )
+    read = READING * (device.flops / (2 * model.parameters))
+    learn = LEARNING * (device.flops / (10 * model.parameters))
+    seconds = START + played * said / generate + played * SHOWN / read
+    seconds += trained * each / learn + scored * each / read
+    written = TOKEN_BYTES * each * turns if job.stage == "sample" else NOTHING
+    if job.stage == "train":
+        written = WEIGHT_BYTES * model.parameters
+    return Taken(seconds, played * said, written)
+
+
+def tokens_per_second(model: Model, device: Device, batch: int, context: float) -> float:
+    """Return how many tokens a device generates at its peak.
+
+    Args:
+        model: The model.
+        device: The device.
+        batch: Episodes side by side.
+        context: Tokens before the one that is generated, on average.
+    """
+    moved = 2 * model.parameters + batch * context * model.kept
+    computed = batch * 2 * model.parameters
+    return batch / max(moved / device.bandwidth, computed / device.flops)
+
+
+def _batch(spec: Any) -> int:
+    """Return how many episodes a job plays side by side."""
+    if "training" in spec:
+        return spec["training"]["tasks"] * spec["training"]["group"]
+    return spec.get("batch", 64)

@@ -1,0 +1,155 @@
+"""What jobs will take: their work times what a unit of it takes."""
+
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from turnscope.plan import derived, rates, work
+from turnscope.plan.jobs import Job, Study, study_of
+from turnscope.plan.rates import Key, Rates
+from turnscope.plan.spans import NOTHING, UNKNOWN, Span, total
+
+
+class Cost(NamedTuple):
+    """What jobs take together."""
+
+    cpu: Span
+    """Hours of a CPU core."""
+    gpu: Span
+    """Hours of a GPU."""
+    tokens: Span
+    """That policies generate."""
+    disk: Span
+    """Bytes that stay."""
+
+
+class Line(NamedTuple):
+    """The jobs of one rule in one environment with one model."""
+
+    rule: str
+    env: str
+    """`*` where the rule has none."""
+    model: str
+    """`*` where the rule has none."""
+    jobs: int
+    cost: Cost
+    source: str
+    """`measured`, `guessed` (measured in other environments), `derived` or `unknown`."""
+
+
+def plan(jobs: list[Job], table: Rates, gpu: str) -> list[Line]:
+    """Say what a study takes.
+
+    Args:
+        jobs: All jobs of it, done or not.
+        table: What was measured.
+        gpu: Kind of GPU, one of `turnscope.plan.derived.DEVICES`.
+
+    Returns:
+        A line for each rule, environment and model, the most expensive rule first.
+
+    Raises:
+        ValueError: There is no such kind of GPU, or jobs are missing.
+    """
+    if gpu not in derived.DEVICES:
+        raise ValueError(f"unknown GPU {gpu!r}; known: {', '.join(derived.DEVICES)}")
+    study = study_of(jobs)
+    groups: dict[tuple[str, str, str], list[tuple[Cost, str]]] = {}
+    for job in jobs:
+        place = (job.rule, job.env, job.spec.get("model", "*"))
+        groups.setdefault(place, []).append(cost(job, study, table, gpu))
+    lines = [
+        Line(*place, len(found), added(one for one, _ in found), _source({how for _, how in found}))
+        for place, found in groups.items()
+    ]
+    whole = {rule: added(line.cost for line in lines if line.rule == rule) for rule, *_ in groups}
+    return sorted(lines, key=lambda line: (*_rank(whole[line.rule]), line[:3]))
+
+
+def cost(job: Job, study: Study, table: Rates, gpu: str) -> tuple[Cost, str]:
+    """Return what one job takes, and how that is known."""
+    settings = study.models.get((job.env, job.spec.get("model", "")), {})
+    if job.stage not in work.PLAYING or "build" in settings:
+        return _measured(job, study, table)
+    model = derived.MODELS.get(settings.get("path", ""))
+    if model is None or not job.gpus:
+        return Cost(UNKNOWN, UNKNOWN, UNKNOWN, UNKNOWN), "unknown"
+    if job.stage == "base":
+        # What is loaded is not made: only where it comes from is noted.
+        return Cost(NOTHING, NOTHING, NOTHING, NOTHING), "derived"
+    units = work.units(job, study)
+    taken = derived.taken(job, units, study, model, derived.DEVICES[gpu])
+    return Cost(NOTHING, taken.seconds / 3600.0, taken.tokens, taken.disk), "derived"
+
+
+def added(costs: Iterable[Cost]) -> Cost:
+    """Add up."""
+    rows = list(costs)
+    return Cost(*(total(getattr(row, name) for row in rows) for name in Cost._fields))
+
+
+def money(cost: Cost, core_hour: float | None, gpu_hour: float | None) -> Span:
+    """Return what hours cost; unknown if the price of some is.
+
+    Args:
+        cost: The hours.
+        core_hour: Price of an hour of a CPU core.
+        gpu_hour: Price of an hour of a GPU.
+    """
+    priced = [(cost.cpu, core_hour), (cost.gpu, gpu_hour)]
+    return total(
+        NOTHING if hours.high == 0 else UNKNOWN if price is None else hours * price
+        for hours, price in priced
+    )
+
+
+def seconds(job: Job, study: Study, table: Rates) -> Span:
+    """Return the processor time of a job with a model that is built, or with none."""
+    if job.stage not in work.PLAYING:
+        return _rate(table, Key(job.stage, job.env, "*", "s/job"))
+    return total(
+        [
+            _rate(table, Key("start", job.env, "*", "s/job")),
+            *(
+                _rate(table, Key(*_like(job, unit), f"s/{unit}")) * amount
+                for unit, amount in work.units(job, study).items()
+            ),
+        ]
+    )
+
+
+def _measured(job: Job, study: Study, table: Rates) -> tuple[Cost, str]:
+    units = work.units(job, study)
+    tokens = [
+        _rate(table, Key(stage, job.env, work.variant(job), f"tokens/{unit}")) * units[unit]
+        for unit, stage in (("turn", "sample"), ("trained", "train"))
+        if unit in units
+    ]
+    # Only the tables of episodes and of likelihoods grow with the study.
+    unit = {"sample": "turn", "likelihood": "scored"}.get(job.stage, "job")
+    disk = _rate(table, Key(job.stage, job.env, "*", f"bytes/{unit}")) * units.get(unit, 1.0)
+    hours = seconds(job, study, table) / 3600.0
+    measured = any(key.stage == job.stage and key.env == job.env for key in table)
+    source = "measured" if measured else "guessed"
+    return Cost(hours, NOTHING, total(tokens), disk), source if hours.known else "unknown"
+
+
+def _like(job: Job, unit: str) -> tuple[str, str, str]:
+    """Name the stage, environment and variant whose rate is that of the work of a job."""
+    if unit == "turn" and job.stage != "sample":
+        # Wherever it is done, it is play; `matched` alone has work of its own beside it.
+        return ("matched" if job.stage == "matched" else "sample"), job.env, "blind"
+    return job.stage, job.env, work.variant(job)
+
+
+def _rate(table: Rates, key: Key) -> Span:
+    rate = rates.find(table, key)
+    return rate.span if rate else UNKNOWN
+
+
+def _source(sources: set[str]) -> str:
+    return next(name for name in ("unknown", "guessed", "derived", "measured") if name in sources)
+
+
+def _rank(whole: Cost) -> tuple[bool, float, float]:
+    """Sort by hours of GPUs, then of CPUs, the most first; what is not known before."""
+    return whole.cpu.known, -whole.gpu.value, -whole.cpu.value
