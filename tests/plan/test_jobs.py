@@ -21,6 +21,11 @@ def test_a_rule_with_one_job_has_one_log():
     assert (job.rule, job.gpus) == ("claims", 0)
 
 
+def test_the_calibration_is_no_part_of_a_study():
+    lines = [COMMAND.format(gpus=0, log=f"{rule}.log") for rule in ("calibrate", "claims")]
+    assert [job.rule for job in jobs.read(lines)] == ["claims"]
+
+
 def test_no_job_is_no_plan():
     with pytest.raises(ValueError, match="no job is planned"):
         jobs.read(["error"])

@@ -8,6 +8,8 @@ from typing import Any, NamedTuple
 
 STAGE = "turnscope.stages."
 """Precedes the name of a stage in a command."""
+APART = "calibrate"
+"""Rule of a target of its own; it is planned with a report if its result is there already."""
 
 
 class Job(NamedTuple):
@@ -40,7 +42,7 @@ class Study(NamedTuple):
 
 
 def read(lines: Iterable[str]) -> list[Job]:
-    """Read the commands of jobs; other lines are passed over.
+    """Read the commands of a study's jobs; other lines are passed over.
 
     Args:
         lines: Of a dry run that prints commands.
@@ -48,7 +50,8 @@ def read(lines: Iterable[str]) -> list[Job]:
     Raises:
         ValueError: No command is among them.
     """
-    jobs = [_job(shlex.split(line)) for line in lines if f" -m {STAGE}" in line]
+    found = [_job(shlex.split(line)) for line in lines if f" -m {STAGE}" in line]
+    jobs = [job for job in found if job.rule != APART]
     if not jobs:
         raise ValueError("no job is planned; give the output of a dry run that prints commands")
     return jobs
