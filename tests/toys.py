@@ -54,6 +54,19 @@ class Hall:
             raise OSError("the door is stuck")
 
 
+class Crowd(Hall):
+    """Says texts of very different lengths and ends after `length` turns, whatever is said."""
+
+    def reset(self, task: Task, seed: int) -> str:
+        super().reset(task, seed)
+        return "at=r0c0 " * (1 + task.payload["length"] % 4)
+
+    def step(self, action: str):
+        self.place += 1
+        step = super().step(action)
+        return step._replace(observation=" at=r1c1 hole=r2c2" * ((self.turn * 3 + self.place) % 5))
+
+
 def hall(length: int = 3, name: str = "hall", **payload: object) -> Task:
     return Task(name, "test", "s", name, {"length": length, **payload}, length)
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import torch
 from scipy import stats
-from tests.toys import Hall, hall
+from tests.toys import Crowd, Hall, hall
 
 from turnscope import draws, nano
 from turnscope.policies.transformers import Policy
@@ -15,19 +15,6 @@ from turnscope.types import Budget, Episode, Seat, StopReason, Task, Turn
 
 RECIPE = nano.Recipe(hidden=32, layers=2, heads=4, kv_heads=2, head_dim=8, intermediate=48)
 BUDGET = Budget(turns=7, turn_tokens=6)
-
-
-class Crowd(Hall):
-    """Says texts of very different lengths and ends after `length` turns, whatever is said."""
-
-    def reset(self, task: Task, seed: int) -> str:
-        super().reset(task, seed)
-        return "at=r0c0 " * (1 + task.payload["length"] % 4)
-
-    def step(self, action: str):
-        self.place += 1
-        step = super().step(action)
-        return step._replace(observation=" at=r1c1 hole=r2c2" * ((self.turn * 3 + self.place) % 5))
 
 
 @pytest.fixture(scope="module")

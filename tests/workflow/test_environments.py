@@ -1,4 +1,4 @@
-"""The three lists of pinned packages, and the direct dependencies, agree."""
+"""The lists of pinned packages, and the direct dependencies, agree."""
 
 import importlib.metadata
 import re
@@ -9,6 +9,7 @@ from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
 from tests.workflow.running import ROOT
+from turnscope.policies.vllm import VERSION
 
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
 
@@ -58,3 +59,19 @@ def test_the_lock_is_complete():
                 continue
             if need.marker is None or need.marker.evaluate({"extra": ""}):
                 assert canonicalize_name(need.name) in locked, f"{name} needs {line}"
+
+
+def test_with_vllm_the_study_runs_on_the_same():
+    """But for what vLLM will not have, and a torch that is for CPUs."""
+    common, here = (
+        dict(line.split("==", 1) for line in pins(name))
+        for name in ("requirements.txt", "requirements-vllm-cpu.txt")
+    )
+    assert common.keys() <= here.keys()
+    different = {name for name in common if here[name] != common[name]}
+    assert different == {"numpy", "packaging", "setuptools", "torch"}
+    assert here["torch"] == common["torch"] + "+cpu"
+    assert here["vllm-cpu"] == VERSION
+    assert f"vllm=={VERSION}" in PROJECT["optional-dependencies"]["vllm"]
+    # They break transformers beside this torch.
+    assert not {"torchvision", "torchaudio", "torchcodec", "triton"} & here.keys()

@@ -81,6 +81,25 @@ def overlaid(repo, to, **changes):
     return str(path)
 
 
+def test_with_vllm_that_plays_and_transformers_scores(repo, tmp_path):
+    models = yaml.safe_load((repo / "config/test.yaml").read_text())["models"]
+    models["nano"]["backend"] = "vllm"
+    study = overlaid(repo, tmp_path, models=models)
+    done = snakemake(repo, "--dry-run", "-p", "all", study=study)
+    assert done.returncode == 0, done.stdout
+    backends: dict[str, set[str]] = {}
+    for line in done.stdout.splitlines():
+        if found := re.search(r" -m turnscope\.stages\.(\w+) --spec ", line):
+            words = shlex.split(line)
+            spec = json.loads(words[words.index("--spec") + 1])
+            starts = " ".join(words[words.index("--code") : words.index("--output")])
+            if "backend" in spec:
+                assert f"policies.{spec['backend']}" in starts
+                backends.setdefault(found[1], set()).add(spec["backend"])
+    players = {stage: {"vllm"} for stage in ("probes", "sample", "matched")}
+    assert backends == players | {"likelihood": {"transformers"}}
+
+
 def test_an_arm_that_sees_the_turns_left_is_also_played_so(repo, tmp_path):
     study = overlaid(
         repo,

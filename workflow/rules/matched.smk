@@ -69,7 +69,7 @@ rule likelihood:
         gpu=gpus,
     params:
         spec=likelihood_spec,
-        code=code_of("stages.likelihood", "policies.{backend}"),
+        code=code_of("stages.likelihood", "policies.transformers"),
     message:
         "Score the actions of base and {wildcards.policy} under both, {wildcards.model} in {wildcards.env}"
     shell:

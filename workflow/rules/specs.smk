@@ -141,13 +141,14 @@ def matched_spec(wildcards):
 
 
 def likelihood_spec(wildcards):
-    """Say of how many episodes the likelihood is scored."""
+    """Say of how many episodes the likelihood is scored; one backend does, whichever played."""
     pair = policy_spec(wildcards)
-    names = ("env", "model", "policy", "seed", "backend")
+    names = ("env", "model", "policy", "seed")
     matched = within(wildcards.env)["matched"]
     return provenance.canonical(
         {
             **{name: pair[name] for name in names},
+            "backend": "transformers",
             "episodes": matched["scored"],
             "batch": matched["scored_batch"],
         }

@@ -55,13 +55,6 @@ def problems(
             f"sampling.temperature: {temperature} is not 1, and metric {scored[0]!r} needs "
             "episodes that were sampled from what is scored; legal is 1"
         )
-    for model in config["study"]["models"]:
-        backend = config["models"][model]["backend"]
-        if backend != "transformers":
-            yield (
-                f"models.{model}.backend: {backend!r} scores nothing, and metric {scored[0]!r} "
-                "needs likelihoods; legal is transformers"
-            )
 
 
 def ceilings(
