@@ -265,7 +265,7 @@ REFUSALS = [
     ({"study__metrics": ["pass_at_tk"]}, "study.metrics: unknown metric 'pass_at_tk' (did you me"),
     ({"figures": ["pass_at_kk"]}, "figures: unknown figure 'pass_at_kk' (did you mean pass_at_k?"),
     ({"study__metrics": ["pass_at_kt"]}, "study.metrics: 'crossover' is missing; figure 'pass_at"),
-    ({"models__nano__backend": "vlm"}, "models.nano.backend: unknown backend 'vlm' (did you mean v"),
+    ({"models__nano__backend": "vlm"}, "models.nano.backend: unknown backend 'vlm' (did you mean"),
     ({"models__nano__path": "x"}, "models.nano: needs exactly one of build, path"),
     ({f"{LAKE}__budget__turns": -1}, "environments.frozen_lake.budget.turns: -1 is not legal; le"),
     ({f"{LAKE}__budget__tokens": 0}, "environments.frozen_lake.budget.tokens: 0 is not legal; le"),
