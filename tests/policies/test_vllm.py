@@ -21,7 +21,7 @@ RECIPE = nano.Recipe(
 )
 BUDGET = Budget(turns=7, turn_tokens=6)
 LIMIT = RECIPE.context
-ROOM = {"kv_cache_memory_bytes": 64 << 20, "max_num_batched_tokens": LIMIT}
+ROOM: dict[str, Any] = {"kv_cache_memory_bytes": 64 << 20, "max_num_batched_tokens": LIMIT}
 """Little memory, and so few tokens at a time that a batch takes several steps."""
 
 

@@ -115,7 +115,9 @@ def test_likelihoods_agree_with_what_vllm_stored(files, model):
     """They are scored by transformers, whichever backend played."""
     played = {
         actor: likelihood.chosen(
-            *(tables.read(files[f"{actor}_{kind}"], kind) for kind in KINDS), 4
+            tables.read(files[f"{actor}_episodes"], "episodes"),
+            tables.read(files[f"{actor}_turns"], "turns"),
+            4,
         )
         for actor in ("base", "trained")
     }
