@@ -3,6 +3,7 @@
 from collections.abc import Iterable
 from typing import NamedTuple
 
+from turnscope import legal
 from turnscope.plan import derived, rates, work
 from turnscope.plan.jobs import Job, Study, study_of
 from turnscope.plan.rates import Key, Rates
@@ -50,8 +51,7 @@ def plan(jobs: list[Job], table: Rates, gpu: str) -> list[Line]:
     Raises:
         ValueError: There is no such kind of GPU, or jobs are missing.
     """
-    if gpu not in derived.DEVICES:
-        raise ValueError(f"unknown GPU {gpu!r}; known: {', '.join(derived.DEVICES)}")
+    legal.one_of("GPU", gpu, derived.DEVICES)
     study = study_of(jobs)
     groups: dict[tuple[str, str, str], list[tuple[Cost, str]]] = {}
     for job in jobs:

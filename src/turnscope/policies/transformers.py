@@ -6,8 +6,6 @@ a batch have ragged lengths and write behind their own last token, see `_slots`.
 leave the batch.
 """
 
-import json
-import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -19,6 +17,7 @@ from transformers import AutoModelForCausalLM, AutoTokenizer
 
 from turnscope import draws
 from turnscope.chat import Renderer
+from turnscope.policies import _seats
 from turnscope.policies._slots import ATTENTION, Slots
 from turnscope.types import Action, Seat
 
@@ -78,22 +77,12 @@ class Conversation:
         self._model = policy.model
         self._device = policy.model.device
         self._seeds_N = np.array([seat.policy_seed for seat in seats], dtype=np.uint64)
-        self._counts_N = np.array(
-            [sum(len(turn.action_ids) for turn in seat.history) for seat in seats], dtype=np.int64
-        )
+        self._counts_N = np.array([_seats.said(seat) for seat in seats], dtype=np.int64)
         self._spoken = [bool(seat.history) for seat in seats]
-        self._tools = [_tools(seat.environment) for seat in seats]
-        self._ended = [True] * len(seats)
-        self._pending: list[list[int]] = [[] for _ in seats]
-        for row, seat in enumerate(seats):
-            for turn in seat.history:
-                if not turn.action_ids:
-                    raise ValueError(
-                        f"task {seat.task.task_id}: its prefix was played without a model and has "
-                        "no tokens to go on from"
-                    )
-                self._pending[row] += [*turn.context_ids, *turn.action_ids]
-                self._ended[row] = turn.action_ids[-1:] == [policy.renderer.end_id]
+        self._tools = [_seats.tools(seat) for seat in seats]
+        self._pending = [_seats.tokens(seat) for seat in seats]
+        end = policy.renderer.end_id
+        self._ended = [not tokens or tokens[-1] == end for tokens in self._pending]
         self._alive = np.arange(len(seats))
         self._cache = Slots()
         self._lengths = np.zeros(len(seats), dtype=np.int64)
@@ -205,13 +194,6 @@ class Conversation:
         if not torch.isfinite(scores_B).all():
             raise ValueError("the model's log-probabilities are not finite: its weights diverged")
         return tokens_B[:, 0].cpu().numpy(), scores_B.cpu().numpy()
-
-
-def _tools(environment: Any) -> str:
-    """Return the functions that an environment lets a policy call, in JSON; empty is none."""
-    found = getattr(environment, "tools", None)
-    # Interned, for caches of the renderer have it in each of their keys.
-    return sys.intern(json.dumps(found)) if found else ""
 
 
 @contextmanager

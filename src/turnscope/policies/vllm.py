@@ -10,7 +10,6 @@ vLLM adds up in another order in another batch, and where two tokens were about 
 one may win.
 """
 
-import json
 import math
 import os
 from collections.abc import Sequence
@@ -23,6 +22,7 @@ from transformers import AutoConfig, AutoTokenizer
 
 from turnscope import draws
 from turnscope.chat import Renderer
+from turnscope.policies import _seats
 from turnscope.types import Action, Seat
 
 VERSION = "0.31.0"
@@ -104,18 +104,10 @@ class Conversation:
         self._params = library().SamplingParams
         self._longest = policy.model.model_config.max_model_len
         self._seeds = [seat.policy_seed for seat in seats]
-        self._counts = [sum(len(turn.action_ids) for turn in seat.history) for seat in seats]
-        self._tools = [_tools(seat.environment) for seat in seats]
+        self._counts = [_seats.said(seat) for seat in seats]
+        self._tools = [_seats.tools(seat) for seat in seats]
         self._names = [seat.task.task_id for seat in seats]
-        self._tokens: list[list[int]] = [[] for _ in seats]
-        for tokens, seat in zip(self._tokens, seats, strict=True):
-            for turn in seat.history:
-                if not turn.action_ids:
-                    raise ValueError(
-                        f"task {seat.task.task_id}: its prefix was played without a model and has "
-                        "no tokens to go on from"
-                    )
-                tokens += [*turn.context_ids, *turn.action_ids]
+        self._tokens = [_seats.tokens(seat) for seat in seats]
 
     def act(
         self, rows: Sequence[int], observations: Sequence[str], limits: Sequence[int]
@@ -232,9 +224,3 @@ def library() -> ModuleType:
             raise
         raise ValueError(MISSING) from None
     return module
-
-
-def _tools(environment: Any) -> str:
-    """Return the functions that an environment lets a policy call, in JSON; empty is none."""
-    found = getattr(environment, "tools", None)
-    return json.dumps(found) if found else ""

@@ -41,7 +41,7 @@ Options:
 from collections.abc import Sequence
 from typing import Any
 
-from turnscope import sandbox
+from turnscope import legal, sandbox
 from turnscope.environments.bfcl import (
     calls,
     official,
@@ -105,11 +105,10 @@ class Environment:
         cut: int = 4000,
         penalty: float = 0.0,
     ):
-        if view not in views.VIEWS:
-            raise ValueError(f"unknown view {view!r}; known: {', '.join(views.VIEWS)}")
+        legal.one_of("view", view, views.VIEWS)
         for name, value, least in (("steps", steps, 1), ("cut", cut, 1), ("penalty", penalty, 0)):
-            if value is not None and not value >= least:
-                raise ValueError(f"{name} is {value}; legal is {least} or more")
+            if value is not None:
+                legal.at_least(name, value, least)
         self._view, self._steps, self._cut, self._penalty = view, steps, cut, penalty
         self._running = False
         self.tools: list[dict[str, Any]] = []

@@ -16,7 +16,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from turnscope import draws, wheels
+from turnscope import draws, legal, wheels
 from turnscope.environments.bfcl import worker
 from turnscope.types import Task
 
@@ -93,8 +93,7 @@ def check(*, train: int, test: int, categories: Sequence[str] = CATEGORIES) -> N
         known = ", ".join(CATEGORIES)
         raise ValueError(f"categories is {list(categories)}; legal are some of {known}, each once")
     for name, value in (("train", train), ("test", test)):
-        if value < 0:
-            raise ValueError(f"{name} is {value}; legal is 0 or more")
+        legal.at_least(name, value, 0)
     needed = sum(-(-number // len(categories)) for number in (train, test))
     if needed > SCENARIOS:
         raise ValueError(

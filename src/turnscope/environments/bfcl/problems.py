@@ -1,13 +1,14 @@
 """Which problems there are, and what of a task is needed to play it."""
 
-from collections import OrderedDict
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
 from typing import Any, NamedTuple
 
+from turnscope import legal
 from turnscope.environments.bfcl import calls, official, small_requests
 from turnscope.environments.bfcl.compact import Signature, signature
+from turnscope.recent import Recent
 from turnscope.types import Task
 
 SOURCES = ("small_requests", "official")
@@ -38,8 +39,7 @@ class Options:
             ("format", calls.FORMATS),
             ("undecodable", UNDECODABLE),
         ):
-            if (value := getattr(self, name)) not in known:
-                raise ValueError(f"unknown {name} {value!r}; known: {', '.join(known)}")
+            legal.one_of(name, getattr(self, name), known)
         for name, known in (
             ("classes", small_requests.CLASSES),
             ("categories", official.CATEGORIES),
@@ -50,8 +50,7 @@ class Options:
             if len({*some}) < len(some):
                 raise ValueError(f"{name} is {some!r}; legal is each of them once")
         for name in ("train", "test"):
-            if getattr(self, name) < 0:
-                raise ValueError(f"{name} is {getattr(self, name)}; legal is 0 or more")
+            legal.at_least(name, getattr(self, name), 0)
         if self.source == "official":
             official.check(train=self.train, test=self.test, categories=self.categories)
 
@@ -189,24 +188,10 @@ def _documents(classes: tuple[str, ...]) -> dict[str, dict[str, Any]]:
 
 def exercise(task: Task) -> Exercise:
     """Read the payload of a task."""
-    return _exercises().get(task.payload)
-
-
-class _Exercises:
-    """Tasks that were read lately; while one is kept, no other payload can have its identity."""
-
-    def __init__(self) -> None:
-        self._known: OrderedDict[int, Exercise] = OrderedDict()
-
-    def get(self, payload: dict[str, Any]) -> Exercise:
-        found = self._known.get(id(payload)) or Exercise(payload)
-        self._known[id(payload)] = found
-        self._known.move_to_end(id(payload))
-        if len(self._known) > READ:
-            self._known.popitem(last=False)
-        return found
+    # While an exercise is kept, so is its payload, and no other one can have its identity.
+    return _exercises().get(id(task.payload), lambda: Exercise(task.payload))
 
 
 @lru_cache(maxsize=1)
-def _exercises() -> _Exercises:
-    return _Exercises()
+def _exercises() -> Recent[int, Exercise]:
+    return Recent(READ)

@@ -39,7 +39,7 @@ Options:
 from collections.abc import Sequence
 from typing import Any
 
-from turnscope import draws, sandbox
+from turnscope import draws, legal, sandbox
 from turnscope.environments.deepcoder import grading, list_programs, sources, views
 from turnscope.environments.deepcoder.grading import (
     ERRORS,
@@ -99,15 +99,13 @@ class Environment:
         penalty: float = 0.0,
     ):
         for name, value, known in (("view", view, views.VIEWS), ("ends", ends, ENDS)):
-            if value not in known:
-                raise ValueError(f"unknown {name} {value!r}; known: {', '.join(known)}")
+            legal.one_of(name, value, known)
         for name, value, least in (
             ("failures", failures, 1),
             ("cut", cut, 1),
             ("penalty", penalty, 0),
         ):
-            if not value >= least:
-                raise ValueError(f"{name} is {value}; legal is {least} or more")
+            legal.at_least(name, value, least)
         self._view, self._ends, self._penalty = view, ends, penalty
         self._failures, self._cut = failures, cut
         self._running = False

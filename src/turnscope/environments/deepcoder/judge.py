@@ -19,6 +19,7 @@ from turnscope.environments.deepcoder.problems import (
     problem_of,
     spell,
 )
+from turnscope.recent import Recent
 from turnscope.sandbox import Limits, Result, Settings, Status
 from turnscope.types import Task
 
@@ -94,27 +95,14 @@ def exercise(task: Task) -> Exercise:
         ValueError: It is not of the schema.
     """
     text = json.dumps(task.payload, sort_keys=True)
-    return _exercises().get(hashlib.sha256(text.encode()).digest(), task.payload)
-
-
-class _Exercises:
-    """Problems that were read lately: texts of tests are long, so their digests are the keys."""
-
-    def __init__(self) -> None:
-        self._known: OrderedDict[bytes, Exercise] = OrderedDict()
-
-    def get(self, key: bytes, fields: dict[str, Any]) -> Exercise:
-        found = self._known[key] if key in self._known else _read(fields)
-        self._known[key] = found
-        self._known.move_to_end(key)
-        if len(self._known) > READ:
-            self._known.popitem(last=False)
-        return found
+    # Texts of tests are long, so their digests are the keys.
+    key = hashlib.sha256(text.encode()).digest()
+    return _exercises().get(key, lambda: _read(task.payload))
 
 
 @lru_cache(maxsize=1)
-def _exercises() -> _Exercises:
-    return _Exercises()
+def _exercises() -> Recent[bytes, Exercise]:
+    return Recent(READ)
 
 
 def _read(carried: dict[str, Any]) -> Exercise:

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from turnscope import draws, sandbox
+from turnscope import draws, legal, sandbox
 from turnscope.environments.deepcoder import humaneval, list_programs
 from turnscope.environments.deepcoder._twins import Barred, Marks, marks
 from turnscope.environments.deepcoder.judge import SANDBOX
@@ -47,11 +47,9 @@ class Options:
     image: str | None = None
 
     def __post_init__(self) -> None:
-        if self.source not in SOURCES:
-            raise ValueError(f"unknown source {self.source!r}; known: {', '.join(SOURCES)}")
+        legal.one_of("source", self.source, SOURCES)
         for name, least in (("train", 0), ("test", 0), ("memory", 64)):
-            if getattr(self, name) < least:
-                raise ValueError(f"{name} is {getattr(self, name)}; legal is {least} or more")
+            legal.at_least(name, getattr(self, name), least)
         for name in ("cpu", "wall"):
             if not 0 < getattr(self, name) < math.inf:
                 raise ValueError(f"{name} is {getattr(self, name)}; legal is above 0 and finite")

@@ -36,7 +36,7 @@ from typing import Any
 
 import numpy as np
 
-from turnscope import draws
+from turnscope import draws, legal
 from turnscope.environments.frozen_lake import lake as lakes
 from turnscope.environments.frozen_lake.grading import ERRORS, errors, mistakes, step_quality
 from turnscope.environments.frozen_lake.lake import WORDS, Lake
@@ -80,8 +80,7 @@ class Environment:
     """
 
     def __init__(self, *, view: str = "position"):
-        if view not in VIEWS:
-            raise ValueError(f"unknown view {view!r}; known: {', '.join(VIEWS)}")
+        legal.one_of("view", view, VIEWS)
         self._view = view
         self._running = False
 
@@ -224,9 +223,9 @@ def least_turns(
         ),
     }
     given = {"train": train, "test": test, "frozen": frozen, "slip": slip, "distance": distance}
-    for name, (fine, legal) in ranges.items():
+    for name, (fine, allowed) in ranges.items():
         if not fine:
-            raise ValueError(f"{name} is {given[name]}; legal is {legal}")
+            raise ValueError(f"{name} is {given[name]}; legal is {allowed}")
     return distance
 
 

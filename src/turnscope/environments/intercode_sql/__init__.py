@@ -35,6 +35,7 @@ Options:
 
 from typing import Any
 
+from turnscope import legal
 from turnscope.environments.intercode_sql import expert as novice
 from turnscope.environments.intercode_sql import (
     grading,
@@ -100,11 +101,9 @@ class Environment:
         penalty: float = 0.0,
     ):
         for name, value, known in (("view", view, views.VIEWS), ("reward", reward, REWARDS)):
-            if value not in known:
-                raise ValueError(f"unknown {name} {value!r}; known: {', '.join(known)}")
+            legal.one_of(name, value, known)
         for name, least, value in (("rows", 1, rows), ("cut", 1, cut), ("penalty", 0, penalty)):
-            if not value >= least:
-                raise ValueError(f"{name} is {value}; legal is {least} or more")
+            legal.at_least(name, value, least)
         self._view, self._reward, self._schema = view, reward, schema
         self._rows, self._cut, self._penalty = rows, cut, penalty
         self._session: Any = None

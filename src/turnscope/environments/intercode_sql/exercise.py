@@ -2,13 +2,14 @@
 
 import hashlib
 import json
-from collections import OrderedDict
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 from turnscope.environments.intercode_sql import results, shop_queries, shops, sources
 from turnscope.environments.intercode_sql.backends import Backend, Result, Session
 from turnscope.environments.intercode_sql.shop_queries import Query
 from turnscope.environments.intercode_sql.shops import Shop
+from turnscope.recent import Recent
 from turnscope.types import Task
 
 READY = 1 << 11
@@ -53,32 +54,19 @@ class Verdict(NamedTuple):
         return self.kind != ERROR and self.quality == 1.0
 
 
-class _Exercises:
-    """Exercises that were made ready lately, and the backends that they share."""
-
-    def __init__(self) -> None:
-        self._ready: OrderedDict[bytes, Exercise] = OrderedDict()
-
-    def get(self, fields: dict[str, Any]) -> Exercise:
-        key = hashlib.sha256(json.dumps(fields, sort_keys=True).encode()).digest()
-        found = self._ready[key] if key in self._ready else _read(fields)
-        self._ready[key] = found
-        self._ready.move_to_end(key)
-        if len(self._ready) > READY:
-            self._ready.popitem(last=False)
-        return found
-
-
-_shared = _Exercises()
-
-
 def exercise(task: Task) -> Exercise:
     """Make a task ready.
 
     Raises:
         ValueError: Its database is not there, or the gold query does not run in it.
     """
-    return _shared.get(task.payload)
+    key = hashlib.sha256(json.dumps(task.payload, sort_keys=True).encode()).digest()
+    return _exercises().get(key, lambda: _read(task.payload))
+
+
+@lru_cache(maxsize=1)
+def _exercises() -> Recent[bytes, Exercise]:
+    return Recent(READY)
 
 
 def _read(fields: dict[str, Any]) -> Exercise:

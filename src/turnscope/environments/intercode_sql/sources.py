@@ -9,6 +9,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
+from turnscope import legal
 from turnscope.environments.intercode_sql import shop_queries, shops, spider, sqlite
 from turnscope.environments.intercode_sql.backends import Backend, Limits, Session
 from turnscope.environments.intercode_sql.problems import Problem
@@ -51,13 +52,9 @@ class Options:
 
     def __post_init__(self) -> None:
         for name, known in (("source", SOURCES), ("protocol", PROTOCOLS), ("backend", BACKENDS)):
-            if getattr(self, name) not in known:
-                raise ValueError(
-                    f"unknown {name} {getattr(self, name)!r}; known: {', '.join(known)}"
-                )
+            legal.one_of(name, getattr(self, name), known)
         for name, least in (("train", 0), ("test", 0), ("rows", 1), ("length", 1)):
-            if getattr(self, name) < least:
-                raise ValueError(f"{name} is {getattr(self, name)}; legal is {least} or more")
+            legal.at_least(name, getattr(self, name), least)
         if not self.seconds > 0:
             raise ValueError(f"seconds is {self.seconds}; legal is above 0")
         if not 1 <= self.names <= len(shops.TABLES):
