@@ -12,7 +12,7 @@ Source:
     The verdicts are those of `turnscope.claims._ledger`.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -263,37 +263,3 @@ def power(
     )
     alone = ", each by itself" if len(rows) > 1 else ""
     return f"a true {what} of at least {least:.3f} would be found with 80% power{alone}"
-
-
-def seeds(estimates: pd.DataFrame, subject: Subject, k: int, t: int) -> str:
-    """Say what the training seeds alone show at one k and T."""
-    found = select(estimates, subject, "over_seeds")
-    found = found.loc[(found["k"] == k) & (found["t"] == t)]
-    if found.empty:
-        return "over seeds: not estimated"
-    one = found.iloc[0]
-    if one["seeds"] < 2:
-        return "one training seed: conditional on one checkpoint"
-    if pd.isna(one["low"]):
-        return f"over {one['seeds']} seeds: {one['value']:+.3f}, no interval"
-    interval = span(one["value"], one["low"], one["high"])
-    return f"over {one['seeds']} seeds at k={k}, T={t}: {interval} (t)"
-
-
-def each_seed(estimates: pd.DataFrame, subject: Subject) -> list[Subject]:
-    """List the training seeds of an arm that have estimates, by number."""
-    numbers = {
-        one.seed: policy
-        for policy in estimates["policy"].unique()
-        if (one := seeded(policy)) and one.arm == subject.policy
-    }
-    return [subject._replace(policy=policy) for _, policy in sorted(numbers.items())]
-
-
-def agreement(values: Sequence[float]) -> str:
-    """Write the values of single training seeds, and how many of them are above and below 0."""
-    if not len(values):
-        return "not estimated"
-    up, down = int(above(values).sum()), int(below(values).sum())
-    listed = ", ".join(f"{value:+.3f}" for value in values)
-    return f"{listed} ({up} above 0 and {down} below of {len(values)})"

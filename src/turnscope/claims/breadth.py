@@ -23,10 +23,10 @@ from turnscope.claims._evidence import (
     not_run,
     power,
     row,
-    seeds,
     select,
     span,
 )
+from turnscope.claims._seeds import seeds
 from turnscope.types import Arm
 
 CLOSING = 0.02

@@ -26,7 +26,6 @@ from turnscope.claims._evidence import (
     at_quarters,
     below,
     by_holm,
-    each_seed,
     judgeable,
     judged,
     largest_budget,
@@ -39,6 +38,7 @@ from turnscope.claims._evidence import (
     whole,
 )
 from turnscope.claims._ledger import EVERYWHERE
+from turnscope.claims._seeds import each_seed
 from turnscope.types import Arm
 
 ALGORITHM = "budget_mix"

@@ -18,11 +18,9 @@ from turnscope.claims import _ledger as ledger
 from turnscope.claims._evidence import (
     K,
     Subject,
-    agreement,
     at_quarters,
     below,
     by_holm,
-    each_seed,
     judgeable,
     judged,
     largest_budget,
@@ -32,6 +30,7 @@ from turnscope.claims._evidence import (
     row,
     whole,
 )
+from turnscope.claims._seeds import at_budgets, each_seed
 from turnscope.types import Arm
 
 ENV = "bfcl"
@@ -91,8 +90,4 @@ def _by_seed(estimates: pd.DataFrame, subject: Subject, rival: str) -> str:
         other = one.policy.replace(subject.policy, rival, 1)
         pair = at_quarters(estimates, one, "between_arms_pair", other)
         found.append(pair.loc[pair["t"] < largest_budget(estimates, one)])
-    values = pd.concat(found) if found else pd.DataFrame(columns=["t", "value"])
-    if values.empty:
-        return "By training seed: not estimated"
-    texts = [f"T={t}: {agreement(list(part['value']))}" for t, part in values.groupby("t")]
-    return f"By training seed at {'; '.join(texts)}"
+    return at_budgets(found, "By training seed")

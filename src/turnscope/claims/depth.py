@@ -26,10 +26,10 @@ from turnscope.claims._evidence import (
     not_run,
     power,
     row,
-    seeds,
     sided,
     span,
 )
+from turnscope.claims._seeds import seeds
 from turnscope.types import Arm
 
 TIGHT = (0.1, 0.2, 0.3)

@@ -17,9 +17,7 @@ from turnscope.claims import _ledger as ledger
 from turnscope.claims._evidence import (
     Subject,
     above,
-    agreement,
     below,
-    each_seed,
     judgeable,
     judged,
     not_run,
@@ -29,6 +27,7 @@ from turnscope.claims._evidence import (
     sided,
     span,
 )
+from turnscope.claims._seeds import agreement, each_seed, firsts
 from turnscope.metrics._checks import CHECKS
 from turnscope.types import Arm
 
@@ -156,7 +155,7 @@ def _divergence(estimates: pd.DataFrame, subject: Subject) -> str:
 def _values(estimates: pd.DataFrame, subject: Subject, metric: str) -> list[float]:
     """List what the training seeds alone show."""
     single = [select(estimates, one, metric) for one in each_seed(estimates, subject)]
-    return [float(one["value"].iloc[0]) for one in single if len(one)]
+    return firsts(single)
 
 
 def _each(estimates: pd.DataFrame, subject: Subject, metric: str) -> str:

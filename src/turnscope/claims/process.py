@@ -17,12 +17,10 @@ from turnscope.claims._evidence import (
     K,
     Subject,
     above,
-    agreement,
     at_k,
     at_quarters,
     below,
     by_holm,
-    each_seed,
     judgeable,
     judged,
     largest_budget,
@@ -31,10 +29,10 @@ from turnscope.claims._evidence import (
     power,
     reference,
     row,
-    seeds,
     span,
     whole,
 )
+from turnscope.claims._seeds import at_budgets, each_seed, seeds
 from turnscope.types import Arm
 
 ENV = "frozen_lake"
@@ -93,8 +91,4 @@ def _every_budget(estimates: pd.DataFrame, subject: Subject) -> dict[str, Any]:
 def _by_seed(estimates: pd.DataFrame, subject: Subject) -> str:
     """List the training seeds, of which the tests and intervals over tasks know nothing."""
     single = [at_quarters(estimates, one, "pass_at_k") for one in each_seed(estimates, subject)]
-    values = pd.concat(single) if single else pd.DataFrame(columns=["t", "value"])
-    if values.empty:
-        return "By training seed: not estimated"
-    texts = [f"T={t}: {agreement(list(part['value']))}" for t, part in values.groupby("t")]
-    return f"D by training seed at {'; '.join(texts)}"
+    return at_budgets(single, "D by training seed")

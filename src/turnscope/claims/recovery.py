@@ -15,8 +15,6 @@ import pandas as pd
 from turnscope.claims import _ledger as ledger
 from turnscope.claims._evidence import (
     Subject,
-    agreement,
-    each_seed,
     judgeable,
     judged,
     not_run,
@@ -26,6 +24,7 @@ from turnscope.claims._evidence import (
     sided,
     span,
 )
+from turnscope.claims._seeds import agreement, each_seed, firsts
 from turnscope.types import Arm
 
 HEADLINE = "continuation_both"
@@ -128,5 +127,4 @@ def _by_seed(estimates: pd.DataFrame, subject: Subject) -> str:
         _all_left(estimates, one, HEADLINE, f"{BOTH}/{ERROR}")
         for one in each_seed(estimates, subject)
     ]
-    values = [float(rows["value"].iloc[0]) for rows in single if len(rows)]
-    return f"By training seed: {agreement(values)}"
+    return f"By training seed: {agreement(firsts(single))}"

@@ -17,9 +17,7 @@ from turnscope.claims import _ledger as ledger
 from turnscope.claims._evidence import (
     BASE,
     Subject,
-    agreement,
     below,
-    each_seed,
     judgeable,
     judged,
     not_run,
@@ -29,6 +27,7 @@ from turnscope.claims._evidence import (
     sided,
     span,
 )
+from turnscope.claims._seeds import agreement, each_seed, firsts
 from turnscope.types import Arm
 
 MIXTURE = "mixture/"
@@ -229,5 +228,4 @@ def _by_seed(
 ) -> str:
     """List the training seeds, of which the intervals over tasks know nothing."""
     single = [_one(estimates, one, metric, part) for one in each_seed(estimates, subject)]
-    values = [float(rows["value"].iloc[0]) - null for rows in single if not rows.empty]
-    return f"By training seed, {what}: {agreement(values)}"
+    return f"By training seed, {what}: {agreement(firsts(single, null))}"

@@ -17,9 +17,7 @@ from turnscope.claims import _ledger as ledger
 from turnscope.claims._evidence import (
     Subject,
     above,
-    agreement,
     below,
-    each_seed,
     judgeable,
     not_run,
     power,
@@ -28,6 +26,7 @@ from turnscope.claims._evidence import (
     select,
     span,
 )
+from turnscope.claims._seeds import agreement, each_seed, firsts
 from turnscope.types import Arm
 
 MULTI, SINGLE, PROBE = "r_multi_change", "r_single_change", "r_single_probe_change"
@@ -116,6 +115,5 @@ def _by_seed(estimates: pd.DataFrame, subject: Subject) -> str:
     texts = []
     for title, metric in changes.items():
         single = [_last(estimates, one, metric) for one in each_seed(estimates, subject)]
-        values = [float(rows["value"].iloc[0]) for rows in single if not rows.empty]
-        texts.append(f"{title} {agreement(values)}")
+        texts.append(f"{title} {agreement(firsts(single))}")
     return f"By training seed: {'; '.join(texts)}"
