@@ -183,11 +183,10 @@ def least_turns(*, train: int, test: int, **options: Any) -> int:
 def words() -> list[str]:
     """List simple statements for shops whose names are the first of each list."""
     table, called = shops.TABLES[0], {holds: holds for holds in shops.COLUMNS}
-    counted = [query for query in shop_queries.queries() if query.check == "kind"]
     asked = [
         query
-        for query in counted
-        if query.form in ("names", "lowest") and query.of in ("", "price")
+        for query in shop_queries.queries()
+        if query.check == "kind" and (query.form, query.of) in (("names", ""), ("lowest", "price"))
     ]
     return [novice.LOOK, *(shop_queries.render(one, table, called) for one in asked), views.SUBMIT]
 
