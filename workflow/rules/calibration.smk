@@ -10,8 +10,8 @@ rule calibrate:
         "../../envs/turnscope.yaml"
     threads: config["calibration"]["workers"]
     resources:
-        mem_mb=2000 * config["calibration"]["workers"],
-        runtime=120,
+        mem_mb=grown(2000 * config["calibration"]["workers"]),
+        runtime=grown(120),
         gpu=0,
     params:
         spec=calibrate_spec,

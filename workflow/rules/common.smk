@@ -123,6 +123,15 @@ def gpus(wildcards):
     return 0 if "build" in config["models"][wildcards.model] else 1
 
 
+def grown(first):
+    """Ask for so much of a resource, and for as much again with every further attempt."""
+
+    def amount(wildcards, attempt):
+        return first * attempt
+
+    return amount
+
+
 def blind(policy, table):
     """Name the blind episodes or turns of a policy under T_max, in the pair at hand."""
 

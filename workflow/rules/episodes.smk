@@ -14,8 +14,8 @@ rule sample:
         "../../envs/turnscope.yaml"
     threads: 1
     resources:
-        mem_mb=4000,
-        runtime=120,
+        mem_mb=grown(4000),
+        runtime=grown(120),
         gpu=gpus,
     params:
         spec=sample_spec,

@@ -13,8 +13,8 @@ rule estimate:
         "../../envs/turnscope.yaml"
     threads: 1
     resources:
-        mem_mb=2000,
-        runtime=60,
+        mem_mb=grown(2000),
+        runtime=grown(60),
         gpu=0,
     params:
         spec=estimate_spec,
@@ -40,8 +40,8 @@ rule claims:
         "../../envs/turnscope.yaml"
     threads: 1
     resources:
-        mem_mb=1000,
-        runtime=30,
+        mem_mb=grown(1000),
+        runtime=grown(30),
         gpu=0,
     params:
         spec=claims_spec,

@@ -19,8 +19,8 @@ rule figure:
         "../../envs/turnscope.yaml"
     threads: 1
     resources:
-        mem_mb=1000,
-        runtime=30,
+        mem_mb=grown(1000),
+        runtime=grown(30),
         gpu=0,
     params:
         spec=shown_spec,
@@ -66,8 +66,8 @@ rule summary:
         "../../envs/turnscope.yaml"
     threads: 1
     resources:
-        mem_mb=1000,
-        runtime=30,
+        mem_mb=grown(1000),
+        runtime=grown(30),
         gpu=0,
     params:
         spec=shown_spec,
@@ -101,8 +101,8 @@ rule report:
         "../../envs/turnscope.yaml"
     threads: 1
     resources:
-        mem_mb=1000,
-        runtime=30,
+        mem_mb=grown(1000),
+        runtime=grown(30),
         gpu=0,
     params:
         spec=report_spec,

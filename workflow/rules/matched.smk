@@ -20,8 +20,8 @@ rule matched:
         "../../envs/turnscope.yaml"
     threads: 1
     resources:
-        mem_mb=4000,
-        runtime=240,
+        mem_mb=grown(4000),
+        runtime=grown(240),
         gpu=gpus,
     params:
         spec=matched_spec,
@@ -64,8 +64,8 @@ rule likelihood:
         "../../envs/turnscope.yaml"
     threads: 1
     resources:
-        mem_mb=4000,
-        runtime=240,
+        mem_mb=grown(4000),
+        runtime=grown(240),
         gpu=gpus,
     params:
         spec=likelihood_spec,
@@ -104,8 +104,8 @@ rule heated:
         "../../envs/turnscope.yaml"
     threads: 1
     resources:
-        mem_mb=4000,
-        runtime=120,
+        mem_mb=grown(4000),
+        runtime=grown(120),
         gpu=gpus,
     params:
         spec=heated_spec,

@@ -10,8 +10,8 @@ rule tasks:
         "../../envs/turnscope.yaml"
     threads: 1
     resources:
-        mem_mb=1000,
-        runtime=30,
+        mem_mb=grown(1000),
+        runtime=grown(30),
         gpu=0,
     params:
         spec=tasks_spec,
@@ -36,8 +36,8 @@ rule base:
         "../../envs/turnscope.yaml"
     threads: 1
     resources:
-        mem_mb=4000,
-        runtime=60,
+        mem_mb=grown(4000),
+        runtime=grown(60),
         gpu=gpus,
     params:
         spec=base_spec,
@@ -65,8 +65,8 @@ rule probes:
         "../../envs/turnscope.yaml"
     threads: 1
     resources:
-        mem_mb=4000,
-        runtime=60,
+        mem_mb=grown(4000),
+        runtime=grown(60),
         gpu=gpus,
     params:
         spec=probes_spec,
@@ -98,8 +98,8 @@ rule train:
         "../../envs/turnscope.yaml"
     threads: 1
     resources:
-        mem_mb=4000,
-        runtime=240,
+        mem_mb=grown(4000),
+        runtime=grown(240),
         gpu=gpus,
     params:
         spec=train_spec,
