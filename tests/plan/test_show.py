@@ -26,23 +26,26 @@ rule   jobs  core min   low-high  GPU h   low-high  tokens   disk  cost   low-hi
 train     6                         240  120-2,400   6.4 G  62 GB   480  240-4,800           derived
 tasks     1      30.0  30.0-30.0                            13 kB     ?                     measured
 total     7      30.0  30.0-30.0    240  120-2,400   6.4 G  62 GB     ?             derived+measured
+
+on a cluster: 3,607 jobs, 0.25 for each minute of work
 """
 
 
 def test_a_plan_is_a_line_for_each_rule():
-    lines = show.text([TRAIN, TRAIN._replace(env="shop"), TASKS], Prices(None, 2.0))
+    lines = show.text([TRAIN, TRAIN._replace(env="shop"), TASKS], Prices(None, 2.0), 3607)
     assert lines == PRINTED.strip().splitlines()
 
 
 def test_columns_of_nothing_are_left_out():
-    head, *_ = show.text([TASKS], Prices(None, None))
+    head, *_ = show.text([TASKS], Prices(None, None), 1)
     assert head.split() == ["rule", "jobs", "core", "min", "low-high", "disk", "from"]
 
 
 def test_what_is_not_known_is_marked():
     unknown = TRAIN._replace(cost=Cost(*[UNKNOWN] * 4), source="unknown")
-    row = show.text([unknown], Prices(None, None))[2]
+    _, _, row, _, _, load = show.text([unknown], Prices(None, None), 3)
     assert row.split() == ["train", "3", "?", "?", "?", "?", "unknown"]
+    assert load == "on a cluster: 3 jobs, ? for each minute of work"
 
 
 def test_rows_of_a_table_are_for_programs(tmp_path):

@@ -23,8 +23,10 @@ PROGRAMS = ("munged", "slurmctld", "slurmd", "sbatch", "squeue", "scontrol", "se
 ETC = Path("/etc/slurm")
 MARK = "# Written by the tests of Turnscope, which remove it."
 SYSTEM = f"{os.environ.get('PATH', '')}:/usr/sbin:/sbin"
-PATIENCE = 120
-"""Seconds within which a daemon is up."""
+PORTS = (6817, 6818)
+"""On which slurmctld and slurmd listen."""
+PATIENCE = 600
+"""Seconds within which a busy machine does what takes it one otherwise."""
 
 # Nothing here needs cgroups, so memory is asked for but not enforced; time limits are. Four
 # processors are offered whatever the machine has. Without DefMemPerCPU, a step without --mem takes
@@ -46,7 +48,7 @@ StateSaveLocation={folder}/state
 SlurmdSpoolDir={folder}/spool
 SlurmctldLogFile={folder}/slurmctld.log
 SlurmdLogFile={folder}/slurmd.log
-ProctrackType=proctrack/linuxproc
+ProctrackType=proctrack/pgid
 TaskPlugin=task/none
 JobAcctGatherType=jobacct_gather/none
 AccountingStorageType=accounting_storage/none
@@ -65,12 +67,15 @@ MessageTimeout=100
 KillWait=2
 JobRequeue=1
 GresTypes=gpu
-NodeName={host} NodeAddr=127.0.0.1 CPUs=4 RealMemory=32000 Gres=gpu:testgpu:1 State=UNKNOWN
+NodeName={host} NodeAddr=127.0.0.1 CPUs=4 RealMemory=32000 Gres=gpu:testgpu:2 State=UNKNOWN
 PartitionName=cpu Nodes={host} Default=YES MaxTime=1-00:00:00 State=UP
 PartitionName=gpu Nodes={host} MaxTime=1-00:00:00 State=UP
 """
 # Any device node passes for a GPU; only for one does SLURM set CUDA_VISIBLE_DEVICES.
-GPUS = "NodeName={host} Name=gpu Type=testgpu File=/dev/null Flags=nvidia_gpu_env\n"
+GPUS = "".join(
+    f"NodeName={{host}} Name=gpu Type=testgpu File=/dev/{device} Flags=nvidia_gpu_env\n"
+    for device in ("null", "zero")
+)
 
 
 def lacking() -> str | None:
@@ -96,16 +101,23 @@ def running() -> Iterator[str]:
             pytest.fail(why)
         pytest.skip(why)
     host = socket.gethostname().split(".")[0]
-    with (Path(tempfile.gettempdir()) / "turnscope-slurm.lock").open("w") as lock:
+    # Paths of sockets must be short, which those of pytest need not be.
+    place = Path(tempfile.gettempdir())
+    with (place / "turnscope-slurm.lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
-        # Paths of sockets must be short, which those of pytest need not be.
-        folder = Path(tempfile.mkdtemp(prefix="turnscope-slurm-"))
+        for left in place.glob("turnscope-slurm-*"):  # by tests that were killed
+            shutil.rmtree(left, ignore_errors=True)
+        folder = Path(tempfile.mkdtemp(prefix="turnscope-slurm-", dir=place))
         try:
             with ExitStack() as stack:
                 _configure(folder, host)
                 _start(stack, folder, host)
                 stack.callback(_empty)
                 yield host
+        except BaseException:
+            for log in sorted(folder.glob("*.log")):
+                print(log.name, log.read_text()[-4000:], sep="\n")  # noqa: T201 - pytest shows it
+            raise
         finally:
             for name in ("slurm.conf", "gres.conf", "cgroup.conf"):
                 (ETC / name).unlink(missing_ok=True)
@@ -125,9 +137,9 @@ def run(*command: str, check: bool = True) -> str:
     pytest.fail(f"{' '.join(command)}: {failures}")
 
 
-def wait(until: Callable[[], object], otherwise: str, seconds: float = PATIENCE) -> None:
-    """Wait until something holds; fail after so many seconds."""
-    end = time.monotonic() + seconds
+def wait(until: Callable[[], object], otherwise: str) -> None:
+    """Wait until something holds; fail if it takes longer than any busy machine needs."""
+    end = time.monotonic() + PATIENCE
     while not until():
         assert time.monotonic() < end, otherwise
         time.sleep(0.1)
@@ -159,6 +171,9 @@ def _configure(folder: Path, host: str) -> None:
 
 def _start(stack: ExitStack, folder: Path, host: str) -> None:
     """Start the daemons one after the other; they are stopped in reverse."""
+    # Those of tests that were killed may still be on their way out.
+    for port in PORTS:
+        wait(lambda port=port: _free(port), f"port {port} is taken")
     own = [f"--{name}-file={folder}/munge.{name}" for name in ("key", "log", "pid", "seed")]
     _daemon(stack, folder, "munged", "--foreground", f"--socket={folder}/munge.socket", *own)
     wait((folder / "munge.socket").exists, "munged did not start")
@@ -167,7 +182,13 @@ def _start(stack: ExitStack, folder: Path, host: str) -> None:
     wait(lambda: "is UP" in run("scontrol", "ping", check=False), up)
     _daemon(stack, folder, "slurmd", "-D", "-N", host)
     idle = ("sinfo", "--noheader", "--partition=cpu", "--format=%T")
-    wait(lambda: run(*idle, check=False) == "idle", f"the node does not come up, see {folder}")
+    wait(lambda: run(*idle, check=False) == "idle", "the node does not come up")
+
+
+def _free(port: int) -> bool:
+    """Whether nobody listens on a port."""
+    with socket.socket() as connection:
+        return connection.connect_ex(("127.0.0.1", port)) != 0
 
 
 def _daemon(stack: ExitStack, folder: Path, *command: str) -> None:

@@ -11,10 +11,11 @@ from typing import NamedTuple
 from tests.slurm import node
 
 STUDY = ("config/test.yaml", "tests/slurm/small.yaml")
-FAST = (
-    *("--latency-wait", "10"),  # for files under load, not for a file system
-    *("--slurm-init-seconds-before-status-checks", "3"),
-)
+IMPATIENT = str(Path(__file__).with_name("impatient.py"))
+
+
+STARTED: list[subprocess.Popen] = []
+"""All Snakemakes, so that none outlives the tests."""
 
 
 class Run(NamedTuple):
@@ -34,36 +35,35 @@ class Job(NamedTuple):
     limit: str
     memory: str
     gpus: str
+    processors: str
+
+
+FIELDS = ("JobID", "State", "Name", "Comment", "TimeLimit", "MinMemory", "tres-per-job", "NumCPUs")
+"""What squeue calls these."""
 
 
 def start(repo: Path, *arguments: str) -> Run:
     """Start Snakemake in a copy with the profile for SLURM."""
-    return begin(repo, "--profile", "slurm", *FAST, *arguments)
+    return _begin(repo, IMPATIENT, "--profile", "slurm", *arguments)
 
 
 def begin(repo: Path, *arguments: str) -> Run:
-    """Start Snakemake in a copy."""
-    said = repo / "said.txt"
-    with said.open("w") as output:
-        process = subprocess.Popen(
-            [
-                *("setpriv", "--pdeathsig", "KILL"),  # if a test fails, it goes with the tests
-                *(sys.executable, "-m", "snakemake", "--configfile", *STUDY),
-                *("--nocolor", "--cores", "2", *arguments),
-            ],
-            cwd=repo,
-            env={key: value for key, value in os.environ.items() if key != "PYTHONPATH"},
-            stdin=subprocess.DEVNULL,
-            stdout=output,
-            stderr=output,
-        )
-    return Run(process, said)
+    """Start Snakemake in a copy without SLURM."""
+    return _begin(repo, "-m", "snakemake", "--cores", "2", *arguments)
 
 
 def finish(run: Run) -> tuple[int, str]:
     """Wait for Snakemake; return its exit code and what it said."""
-    code = run.process.wait(timeout=900)
+    code = run.process.wait(timeout=1800)
     return code, run.said.read_text()
+
+
+def stop() -> None:
+    """Kill the Snakemakes that a failed test left behind, which would go on sending jobs."""
+    for process in STARTED:
+        process.kill()
+        process.wait()
+    STARTED.clear()
 
 
 def copied(repo: Path, to: Path) -> Path:
@@ -73,10 +73,11 @@ def copied(repo: Path, to: Path) -> Path:
 
 def jobs(repo: Path) -> list[Job]:
     """List the jobs of SLURM that were sent off in a copy, in order."""
-    fields = "JobID:|,State:|,Name:|,Comment:|,TimeLimit:|,MinMemory:|,tres-per-job:|,WorkDir:|"
-    said = node.run("squeue", "--states=all", "--noheader", f"--Format={fields}")
+    asked = ",".join(f"{field}:|" for field in (*FIELDS, "WorkDir"))
+    said = node.run("squeue", "--states=all", "--noheader", f"--Format={asked}")
     rows = [line.split("|") for line in said.splitlines()]
-    found = [Job(*row[:7]) for row in rows if row[7] == str(repo)]
+    # a separator ends the last field too
+    found = [Job(*row[:-2]) for row in rows if row[-2] == str(repo)]
     return sorted(found, key=lambda job: int(job.id))
 
 
@@ -95,10 +96,28 @@ def at_work(repo: Path, stage: str) -> list[int]:
 
 def wait_for(repo: Path, stage: str) -> None:
     """Wait until a stage runs in a copy."""
-    node.wait(lambda: at_work(repo, stage), f"no job runs {stage}", seconds=300)
+    node.wait(lambda: at_work(repo, stage), f"no job runs {stage}")
 
 
 def kill(*processes: int) -> None:
     """Kill processes without a chance to say anything."""
     for process in processes:
         os.kill(process, signal.SIGKILL)
+
+
+def _begin(repo: Path, *command: str) -> Run:
+    said = repo / "said.txt"
+    with said.open("w") as output:
+        process = subprocess.Popen(
+            [
+                *("setpriv", "--pdeathsig", "KILL"),  # if a test fails, it goes with the tests
+                *(sys.executable, *command, "--configfile", *STUDY, "--nocolor"),
+            ],
+            cwd=repo,
+            env={key: value for key, value in os.environ.items() if key != "PYTHONPATH"},
+            stdin=subprocess.DEVNULL,
+            stdout=output,
+            stderr=output,
+        )
+    STARTED.append(process)
+    return Run(process, said)

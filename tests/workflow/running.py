@@ -49,6 +49,6 @@ def planned(repo: Path, *arguments: str, study: str = "config/test.yaml") -> lis
     """List the jobs that Snakemake would run, by their messages, without the targets' own."""
     done = snakemake(repo, "--dry-run", *arguments, study=study)
     assert done.returncode == 0, done.stdout
-    jobs = sorted(re.findall(r"^Job \d+: (.*)$", done.stdout, re.MULTILINE))
+    jobs = sorted(re.findall(r"^ *Job \d+: (.*)$", done.stdout, re.MULTILINE))
     assert bool(jobs) != ("Nothing to be done" in done.stdout), done.stdout
     return [job for job in jobs if not re.fullmatch(TARGETS, job)]

@@ -132,6 +132,27 @@ def grown(first):
     return amount
 
 
+def minutes(built, loaded):
+    """Ask for time for a model that is built here or one that is loaded; grows as `grown` does."""
+
+    def amount(wildcards, attempt):
+        return (built if "build" in config["models"][wildcards.model] else loaded) * attempt
+
+    return amount
+
+
+def together(group):
+    """Name the job of SLURM that small jobs share; None where models are loaded, and jobs take hours."""
+    small = all("build" in config["models"][model] for model in study["models"])
+    return group if small else None
+
+
+def bundles():
+    """Say how many jobs of a group a cluster is given as one, as the profile for SLURM does."""
+    profile = (ROOT / "profiles/slurm/profile.v9+.yaml").read_text()
+    return yaml.safe_load(profile)["group-components"]
+
+
 def blind(policy, table):
     """Name the blind episodes or turns of a policy under T_max, in the pair at hand."""
 

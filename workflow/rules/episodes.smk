@@ -10,12 +10,14 @@ rule sample:
         "results/logs/sample/{env}/{model}/{policy}/{condition}.log",
     benchmark:
         "results/benchmarks/sample/{env}/{model}/{policy}/{condition}.tsv"
+    group:
+        together("play_{env}_{model}")
     conda:
         "../../envs/turnscope.yaml"
     threads: 1
     resources:
         mem_mb=grown(4000),
-        runtime=grown(120),
+        runtime=minutes(15, 120),
         gpu=gpus,
     params:
         spec=sample_spec,

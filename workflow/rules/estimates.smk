@@ -9,12 +9,14 @@ rule estimate:
         "results/logs/estimate/{env}/{model}/{metric}.log",
     benchmark:
         "results/benchmarks/estimate/{env}/{model}/{metric}.tsv"
+    group:
+        "estimates_{env}_{model}"
     conda:
         "../../envs/turnscope.yaml"
     threads: 1
     resources:
         mem_mb=grown(2000),
-        runtime=grown(60),
+        runtime=minutes(10, 20),
         gpu=0,
     params:
         spec=estimate_spec,
@@ -36,12 +38,14 @@ rule claims:
         "results/logs/claims.log",
     benchmark:
         "results/benchmarks/claims.tsv"
+    group:
+        "drawings"
     conda:
         "../../envs/turnscope.yaml"
     threads: 1
     resources:
         mem_mb=grown(1000),
-        runtime=grown(30),
+        runtime=grown(10),
         gpu=0,
     params:
         spec=claims_spec,

@@ -15,12 +15,14 @@ rule figure:
         "results/logs/figure/{figure}.log",
     benchmark:
         "results/benchmarks/figure/{figure}.tsv"
+    group:
+        "drawings"
     conda:
         "../../envs/turnscope.yaml"
     threads: 1
     resources:
         mem_mb=grown(1000),
-        runtime=grown(30),
+        runtime=grown(10),
         gpu=0,
     params:
         spec=shown_spec,
@@ -62,12 +64,14 @@ rule summary:
         "results/logs/summary/{summary}.log",
     benchmark:
         "results/benchmarks/summary/{summary}.tsv"
+    group:
+        "drawings"
     conda:
         "../../envs/turnscope.yaml"
     threads: 1
     resources:
         mem_mb=grown(1000),
-        runtime=grown(30),
+        runtime=grown(10),
         gpu=0,
     params:
         spec=shown_spec,
@@ -102,7 +106,7 @@ rule report:
     threads: 1
     resources:
         mem_mb=grown(1000),
-        runtime=grown(30),
+        runtime=grown(10),
         gpu=0,
     params:
         spec=report_spec,

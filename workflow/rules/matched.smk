@@ -16,12 +16,14 @@ rule matched:
         "results/logs/matched/{env}/{model}/{policy}.log",
     benchmark:
         "results/benchmarks/matched/{env}/{model}/{policy}.tsv"
+    group:
+        together("compare_{env}_{model}")
     conda:
         "../../envs/turnscope.yaml"
     threads: 1
     resources:
         mem_mb=grown(4000),
-        runtime=grown(240),
+        runtime=minutes(15, 240),
         gpu=gpus,
     params:
         spec=matched_spec,
@@ -60,12 +62,14 @@ rule likelihood:
         "results/logs/likelihood/{env}/{model}/{policy}.log",
     benchmark:
         "results/benchmarks/likelihood/{env}/{model}/{policy}.tsv"
+    group:
+        together("compare_{env}_{model}")
     conda:
         "../../envs/turnscope.yaml"
     threads: 1
     resources:
         mem_mb=grown(4000),
-        runtime=grown(240),
+        runtime=minutes(15, 240),
         gpu=gpus,
     params:
         spec=likelihood_spec,
@@ -100,12 +104,14 @@ rule heated:
         "results/logs/heated/{env}/{model}/{policy}.log",
     benchmark:
         "results/benchmarks/heated/{env}/{model}/{policy}.tsv"
+    group:
+        together("compare_{env}_{model}")
     conda:
         "../../envs/turnscope.yaml"
     threads: 1
     resources:
         mem_mb=grown(4000),
-        runtime=grown(120),
+        runtime=minutes(15, 120),
         gpu=gpus,
     params:
         spec=heated_spec,

@@ -12,6 +12,8 @@ rule plan:
             for name, value in config["plan"].items()
             if value is not None
         ],
+        # Names of groups hold wildcards, which are not those of this rule.
+        groups=lambda wildcards: bundles(),
         python=sys.executable,
         snakefile=workflow.main_snakefile,
     message:
@@ -20,5 +22,6 @@ rule plan:
         "mkdir -p results/plan && printf %s {params.study:q} > results/plan/config.json;"
         " {params.python:q} -m snakemake --snakefile {params.snakefile:q}"
         " --configfile results/plan/config.json --profile none --workflow-profile none"
-        " --scheduler greedy --nocolor --forceall --dry-run --printshellcmds all 2> {log:q}"
+        " --scheduler greedy --nocolor --group-components {params.groups:q}"
+        " --forceall --dry-run --printshellcmds all 2> {log:q}"
         " | {params.python:q} -m turnscope.plan {params.options:q} --output results/plan/plan.csv"

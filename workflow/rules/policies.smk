@@ -6,12 +6,14 @@ rule tasks:
         "results/logs/tasks/{env}.log",
     benchmark:
         "results/benchmarks/tasks/{env}.tsv"
+    group:
+        together("start_{env}")
     conda:
         "../../envs/turnscope.yaml"
     threads: 1
     resources:
         mem_mb=grown(1000),
-        runtime=grown(30),
+        runtime=grown(10),
         gpu=0,
     params:
         spec=tasks_spec,
@@ -32,12 +34,14 @@ rule base:
         "results/logs/base/{env}/{model}.log",
     benchmark:
         "results/benchmarks/base/{env}/{model}.tsv"
+    group:
+        together("start_{env}")
     conda:
         "../../envs/turnscope.yaml"
     threads: 1
     resources:
         mem_mb=grown(4000),
-        runtime=grown(60),
+        runtime=minutes(30, 60),
         gpu=gpus,
     params:
         spec=base_spec,
@@ -61,12 +65,14 @@ rule probes:
         "results/benchmarks/probes/{env}/{model}.tsv"
     # All training waits for it.
     priority: 1
+    group:
+        together("start_{env}")
     conda:
         "../../envs/turnscope.yaml"
     threads: 1
     resources:
         mem_mb=grown(4000),
-        runtime=grown(60),
+        runtime=minutes(10, 60),
         gpu=gpus,
     params:
         spec=probes_spec,
@@ -99,7 +105,7 @@ rule train:
     threads: 1
     resources:
         mem_mb=grown(4000),
-        runtime=grown(240),
+        runtime=minutes(60, 240),
         gpu=gpus,
     params:
         spec=train_spec,

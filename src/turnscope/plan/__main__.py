@@ -5,7 +5,7 @@ import sys
 from collections.abc import Iterable
 from pathlib import Path
 
-from turnscope.plan import derived, forecast, jobs, rates, show
+from turnscope.plan import derived, forecast, jobs, rates, show, submissions
 
 
 def main(arguments: list[str], lines: Iterable[str]) -> int:
@@ -17,6 +17,7 @@ def main(arguments: list[str], lines: Iterable[str]) -> int:
     parser.add_argument("--output", type=Path, help="CSV file to write")
     options = parser.parse_args(arguments)
     prices = show.Prices(options.core_hour, options.gpu_hour)
+    lines = list(lines)
     try:
         found = forecast.plan(jobs.read(lines), rates.load(), options.gpu)
     except ValueError as error:
@@ -24,7 +25,7 @@ def main(arguments: list[str], lines: Iterable[str]) -> int:
         return 1
     if options.output:
         show.write(found, prices, options.output)
-    print("\n".join(show.text(found, prices)))  # noqa: T201 - a command
+    print("\n".join(show.text(found, prices, submissions.count(lines))))  # noqa: T201 - a command
     return 0
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from turnscope.plan.forecast import Cost, Line, added, money
-from turnscope.plan.spans import NOTHING, Span
+from turnscope.plan.spans import NOTHING, Span, exactly
 
 
 class Prices(NamedTuple):
@@ -17,12 +17,13 @@ class Prices(NamedTuple):
     gpu_hour: float | None
 
 
-def text(lines: Sequence[Line], prices: Prices) -> list[str]:
+def text(lines: Sequence[Line], prices: Prices, submitted: int) -> list[str]:
     """Print a plan, a line for each rule; columns in which there is nothing are left out.
 
     Args:
         lines: A result of `turnscope.plan.forecast.plan`.
         prices: Of hours.
+        submitted: Jobs that a cluster is given.
     """
     rules = list(dict.fromkeys(line.rule for line in lines))
     groups = [(rule, [line for line in lines if line.rule == rule]) for rule in rules]
@@ -41,7 +42,8 @@ def text(lines: Sequence[Line], prices: Prices) -> list[str]:
         ["from", *("+".join(sorted({line.source for line in group})) for _, group in groups)],
     ]
     kept = [column for column in columns if any(column[1:])]
-    return aligned([list(row) for row in zip(*kept, strict=True)])
+    table = aligned([list(row) for row in zip(*kept, strict=True)])
+    return [*table, "", _load(submitted, costs[-1])]
 
 
 def comparison(rows: Iterable[tuple[str, int, float, Span]]) -> list[str]:
@@ -107,6 +109,12 @@ def scaled(value: float, unit: str) -> str:
         letters.pop(0)
     digits = 1 if value < 9.95 and (letters[0] or value % 1) else 0
     return f"{number(value, digits)} {letters[0]}{unit}".strip() if value else ""
+
+
+def _load(submitted: int, whole: Cost) -> str:
+    """Say how many jobs a cluster is given, and how many of them come on a minute of work."""
+    rate = exactly(submitted) / ((whole.cpu + whole.gpu) * 60)
+    return f"on a cluster: {submitted:,} jobs, {number(rate.value, 2)} for each minute of work"
 
 
 def _spans(name: str, spans: Sequence[Span]) -> list[list[str]]:
