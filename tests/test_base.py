@@ -1,10 +1,7 @@
 from collections import Counter
 from dataclasses import replace
-from typing import Any
 
 import pytest
-import torch
-from transformers import AutoModelForCausalLM, AutoTokenizer
 
 from tests.conftest import SPEC
 from turnscope import base, nano
@@ -40,26 +37,6 @@ def test_the_expert_depends_on_the_seed_alone(lakes, monkeypatch):
     monkeypatch.setattr(base, "BATCH", 7)
     assert base.teach(SPEC, few, lakes) == once
     assert base.teach(SPEC | {"seed": 2}, few, lakes) != once
-
-
-def test_a_model_that_exists_is_taken_as_it_is(nano_folder, lakes, tmp_path):
-    spec: dict[str, Any] = SPEC | {"settings": {"path": str(nano_folder)}}
-    base.make(spec, lakes, tmp_path)
-    one, two = (
-        AutoModelForCausalLM.from_pretrained(folder).state_dict()
-        for folder in (nano_folder, tmp_path)
-    )
-    assert all(torch.equal(one[name], two[name]) for name in one)
-    text = "at=r0c0<|im_end|>√"
-    words = [AutoTokenizer.from_pretrained(folder) for folder in (nano_folder, tmp_path)]
-    assert words[0].encode(text) == words[1].encode(text)
-    assert words[0].chat_template == words[1].chat_template
-
-
-def test_a_path_that_leads_nowhere_is_an_error_that_names_it(lakes, tmp_path):
-    spec: dict[str, Any] = SPEC | {"settings": {"path": str(tmp_path / "nowhere")}}
-    with pytest.raises((OSError, ValueError), match="nowhere"):
-        base.make(spec, lakes, tmp_path / "out")
 
 
 def test_building_twice_is_equal_and_another_seed_differs(nano_folder, lakes, tmp_path):

@@ -42,27 +42,17 @@ def study(**changes):
     return result
 
 
+COMMIT = "1cfa9a7208912126459214e8b04321603b3df60c"
+
+
 @pytest.mark.parametrize("backend", ["transformers", "vllm"])
 def test_the_study_is_legal(backend):
     """With vLLM as well, which need not be installed where a study is checked."""
     config.check(study(models__nano__backend=backend), SCHEMA)
 
 
-@pytest.fixture
-def hub(tmp_path, monkeypatch):
-    """A folder in which the models of the overlays seem to have been downloaded."""
-    for name in ("Qwen3-4B", "Qwen3-8B"):
-        repository = tmp_path / f"models--Qwen--{name}"
-        (repository / "refs").mkdir(parents=True)
-        (repository / "refs" / "main").write_text("c0ffee")
-        (repository / "snapshots" / "c0ffee").mkdir(parents=True)
-        (repository / "snapshots" / "c0ffee" / "config.json").write_text("{}")
-    monkeypatch.setenv("HF_HUB_CACHE", str(tmp_path))
-    return tmp_path
-
-
 @pytest.mark.parametrize("overlay", OVERLAYS)
-def test_every_overlay_is_legal(overlay, hub):
+def test_every_overlay_is_legal(overlay):
     changes = yaml.safe_load((ROOT / "config" / overlay).read_text())
     config.check(merged(study(), changes), SCHEMA)
 
@@ -403,9 +393,8 @@ def test_an_environment_changes_single_settings_for_itself():
     assert there["training"] == config.check(study(), SCHEMA)["training"]
 
 
-def test_a_model_that_is_loaded_is_not_built_anywhere(tmp_path):
-    (tmp_path / "config.json").write_text("{}")
-    model = {"backend": "transformers", "path": str(tmp_path)}
+def test_a_model_that_is_loaded_is_not_built_anywhere():
+    model = {"backend": "transformers", "path": "Qwen/Qwen3-4B", "revision": COMMIT}
     given = two(models={"big": model}, study__models=["big"], code__build={"hidden": 32})
     assert config.within(config.check(given, SCHEMA), "deepcoder")["models"] == {"big": model}
 
@@ -562,56 +551,65 @@ def loaded(path, **more):
     return study(models={"big": model}, study__models=["big"])
 
 
-def test_a_model_may_be_a_folder_or_a_name_that_was_downloaded(tmp_path, hub):
-    config.check(loaded("Qwen/Qwen3-4B"), SCHEMA)
-    config.check(loaded("Qwen/Qwen3-4B", revision="c0ffee"), SCHEMA)
-    (tmp_path / "mine").mkdir()
-    (tmp_path / "mine" / "config.json").write_text("{}")
-    config.check(loaded(tmp_path / "mine"), SCHEMA)
+def test_a_model_may_be_a_folder_or_a_name_on_the_hub_that_is_not_here_yet(tmp_path):
+    config.check(loaded("Qwen/Qwen3-4B", revision=COMMIT), SCHEMA)
+    (tmp_path / "config.json").write_text("{}")
+    (tmp_path / "model.safetensors").write_text("")
+    config.check(loaded(tmp_path), SCHEMA)
+    config.check(loaded(tmp_path, template="qwen3", thinking=True, dtype="float32"), SCHEMA)
 
 
 @pytest.mark.parametrize(
     ("given", "line"),
     [
         (
-            loaded("Qwen/Qwen3-4BB"),
-            "models.big.path: 'Qwen/Qwen3-4BB', revision main, is not on this machine "
-            "(did you mean Qwen/Qwen3-4B?); legal is a folder with config.json, or a name of the ",
+            loaded("Qwen/Qwen3-4B"),
+            "models.big.revision: null is not legal with 'Qwen/Qwen3-4B', which is no folder here "
+            "and so a name on the hub; legal is a commit hash of 40 hex digits, for branches move",
         ),
         (
-            loaded("Qwen/Qwen3-4B", revision="v2"),
-            "models.big.path: 'Qwen/Qwen3-4B', revision v2, is not on this machine",
+            loaded("Qwen/Qwen3-4B", revision="main"),
+            "models.big.revision: 'main' is not legal with ",
         ),
-        (loaded("/no/such/folder"), "models.big.path: '/no/such/folder', revision main, is not on"),
+        (
+            loaded("Qwen/Qwen3-4B", revision=COMMIT[:12]),
+            "models.big.revision: '1cfa9a720891' is no",
+        ),
+        (
+            loaded("/no/such/folder"),
+            "models.big.path: '/no/such/folder' is no folder here; legal is a folder with ",
+        ),
+        (loaded("qwen3"), "models.big.path: 'qwen3' is no folder here; legal is a folder with "),
+        (loaded(""), "models.big.path: '' is not legal; legal is "),
+        (
+            loaded(ROOT / "docs"),
+            f"models.big.path: '{ROOT}/docs' holds no model; legal is a folder with config.json",
+        ),
+        (
+            loaded("a/b", revision=COMMIT, template="qwen2"),
+            "models.big.template: unknown template 'qwen2' (did you mean qwen3?); known: qwen3",
+        ),
+        (
+            loaded("a/b", revision=COMMIT, thinking=False),
+            "models.big.thinking: it is decided in a template of ours, and models.big.template is ",
+        ),
+        (
+            loaded("a/b", revision=COMMIT, dtype="int8"),
+            "models.big.dtype: 'int8' is not legal; legal is bfloat16, float16, float32, None",
+        ),
+        (
+            study(models__nano__template="qwen3"),
+            "models.nano.template: the model is built; legal is this key with `path`",
+        ),
     ],
 )
-def test_a_model_that_is_not_there_is_refused(hub, given, line):
+def test_a_model_that_cannot_be_taken_is_refused(given, line):
     with pytest.raises(ValueError, match="^" + re.escape(line)):
         config.check(given, SCHEMA)
 
 
-def test_a_model_that_the_study_does_not_use_need_not_be_there(hub):
+def test_a_model_that_the_study_does_not_use_need_not_be_there():
     config.check(study(models__big={"backend": "transformers", "path": "no/such"}), SCHEMA)
-
-
-def test_the_hub_is_where_its_client_looks(monkeypatch):
-    from turnscope.config import _models
-
-    for name in ("HF_HUB_CACHE", "HUGGINGFACE_HUB_CACHE", "HF_HOME", "XDG_CACHE_HOME"):
-        monkeypatch.delenv(name, raising=False)
-    code = "from huggingface_hub.constants import HF_HUB_CACHE; print(HF_HUB_CACHE)"
-    for name, value in (
-        (None, ""),
-        ("XDG_CACHE_HOME", "/a"),
-        ("HF_HOME", "/b"),
-        ("HF_HUB_CACHE", "/c"),
-    ):
-        if name:
-            monkeypatch.setenv(name, value)
-        done = subprocess.run(
-            [sys.executable, "-c", code], capture_output=True, text=True, check=True
-        )
-        assert str(_models._hub()) == done.stdout.strip()
 
 
 def test_a_missing_key_is_named():

@@ -1,4 +1,4 @@
-"""Make a base policy: build `nano` from scratch, or take a model as it is."""
+"""Make a base policy: build `nano` from scratch, or take a model that is here."""
 
 import itertools
 import logging
@@ -8,7 +8,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from turnscope import draws, nano, registry
+from turnscope import draws, models, nano, registry
 from turnscope.chat import Renderer
 from turnscope.policies import expert
 from turnscope.rollout import Start, in_batches
@@ -22,34 +22,26 @@ READ = 4000
 """Episodes from which the tokenizer learns its words."""
 
 
-def make(spec: dict[str, Any], tasks: Sequence[Task], folder: Path) -> None:
+def make(
+    spec: dict[str, Any], tasks: Sequence[Task], folder: Path, source: Path | None = None
+) -> None:
     """Write the folder of a base policy.
 
     Args:
         spec: See `turnscope.stages.base`.
         tasks: Train tasks.
         folder: Where the policy goes.
+        source: Folder of a model that is not built but taken, see `turnscope.models`.
 
     Raises:
-        ValueError: The model is neither built nor loaded.
+        ValueError: The model is neither built nor taken.
     """
-    settings = spec["settings"]
-    if "build" in settings:
-        build(spec, nano.Recipe(**settings["build"]), tasks, folder)
-    elif "path" in settings:
-        copy(settings["path"], settings.get("revision"), folder)
+    if "build" in spec["settings"]:
+        build(spec, nano.Recipe(**spec["settings"]["build"]), tasks, folder)
+    elif source is not None:
+        models.link(source, folder)
     else:
         raise ValueError(f"models.{spec['model']}: give either `build` or `path`")
-
-
-def copy(path: str, revision: str | None, folder: Path) -> None:
-    """Write a model that exists already, from a folder or a hub, to the folder of the policy."""
-    from transformers import AutoModelForCausalLM, AutoTokenizer
-
-    AutoTokenizer.from_pretrained(path, revision=revision).save_pretrained(folder)
-    AutoModelForCausalLM.from_pretrained(path, revision=revision, dtype="auto").save_pretrained(
-        folder
-    )
 
 
 def build(spec: dict[str, Any], recipe: nano.Recipe, tasks: Sequence[Task], folder: Path) -> None:

@@ -37,7 +37,7 @@ def test_a_job_waits_for_reading_and_for_saying():
     assert taken.tokens.value == pytest.approx(0.7e6 * 256)
     context = 0.7 * 10 * (256 + 150) / 2
     speed = 0.5 * derived.tokens_per_second(model, device, 256, context)
-    read = 0.7e6 * 150 * 2 * 8.19e9 / (0.4 * 989e12)
+    read = 0.7e6 * 150 * 2 * 8_190_735_360 / (0.4 * 989e12)
     assert taken.seconds.value == pytest.approx(60 + 0.7e6 * 256 / speed + read)
     assert taken.seconds.low < taken.seconds.value < taken.seconds.high
     slow = derived.taken(sample, {"turn": 1e6}, study_of(jobs), model, DEVICES["a100"])

@@ -324,3 +324,9 @@ def test_tools_of_an_environment_are_told_with_its_first_observation(model, word
         else:
             assert first.context_ids == list(policy.renderer.first(said))
             assert episode.turns[0].observation == plain.turns[0].observation
+
+
+def test_weights_are_played_in_the_format_in_which_they_are_stored(model, words, tmp_path):
+    nano.save(deepcopy(model).bfloat16(), words, tmp_path)
+    assert Policy(tmp_path).model.dtype == torch.bfloat16
+    assert Policy(tmp_path, dtype="float32").model.dtype == torch.float32

@@ -11,7 +11,8 @@ if set("{}") & set(str(ROOT)):
 sys.path.insert(0, str(ROOT / "src"))
 
 from turnscope import config as studies
-from turnscope import budgets, provenance, registry
+from turnscope import budgets, provenance, registry, templates
+from turnscope.plan import asked
 
 schema = yaml.safe_load((ROOT / "workflow/schemas/config.schema.yaml").read_text())
 try:
@@ -80,9 +81,21 @@ def code_of(*modules):
         if "arm" in names:
             names["algorithm"] = studies.algorithm_of(config, names["arm"])
         starts = [module.format(**names) for module in modules]
-        return [provenance.digest(starts), *starts]
+        return [digest_of(tuple(starts)), *starts]
 
     return code
+
+
+@functools.cache
+def digest_of(starts):
+    """Return the digest of the code that starts from some modules; many jobs share it."""
+    return provenance.digest(starts)
+
+
+@functools.cache
+def declared(kind, name, constant, default=None):
+    """Return a constant of a plug-in, as `studies.declared` reads it from its source."""
+    return studies.declared(kind, name, constant, default)
 
 
 @functools.cache
@@ -120,7 +133,7 @@ def policies(env):
 
 def gpus(wildcards):
     """Return how many GPUs a job with a model needs: none if it is built here, for it is tiny."""
-    return 0 if "build" in config["models"][wildcards.model] else 1
+    return 0 if built(wildcards) else 1
 
 
 def grown(first):
@@ -132,11 +145,28 @@ def grown(first):
     return amount
 
 
-def minutes(built, loaded):
-    """Ask for time for a model that is built here or one that is loaded; grows as `grown` does."""
+def built(wildcards):
+    """Tell models that are built here: tiny ones, without a GPU."""
+    return "build" in config["models"][wildcards.model]
+
+
+def minutes(small, large):
+    """Ask for time with a model that is built here, or with one that is loaded; see `grown`."""
 
     def amount(wildcards, attempt):
-        return (built if "build" in config["models"][wildcards.model] else loaded) * attempt
+        return (small if built(wildcards) else large) * attempt
+
+    return amount
+
+
+def memory(first):
+    """Ask for so much memory with a model that is built here, or for what one that is loaded needs."""
+
+    def amount(wildcards, attempt, threads):
+        if built(wildcards):
+            return first * attempt
+        processes = max(1, threads // asked.THREADS)
+        return asked.megabytes(config["models"][wildcards.model]["path"]) * processes * attempt
 
     return amount
 
@@ -151,6 +181,22 @@ def bundles():
     """Say how many jobs of a group a cluster is given as one, as the profile for SLURM does."""
     profile = (ROOT / "profiles/slurm/profile.v9+.yaml").read_text()
     return yaml.safe_load(profile)["group-components"]
+
+
+def lasting(first, name, spec):
+    """Ask for so much time with a model that is built here, or for what the plan says of a stage."""
+
+    def amount(wildcards, attempt):
+        if built(wildcards):
+            return first * attempt
+        return min(asked.MOST, asked.minutes(name, spec(wildcards), config) * attempt)
+
+    return amount
+
+
+def processors(wildcards):
+    """Return the threads of a job with a model: one if it is built here, so that sums stay equal."""
+    return 1 if built(wildcards) else asked.THREADS * gpus(wildcards)
 
 
 def blind(policy, table):
@@ -193,7 +239,7 @@ def conditions(env, model, table):
 def rows_of(wildcards):
     """List what a metric is made from, in one environment and with one model."""
     env, model = wildcards.env, wildcards.model
-    source = studies.declared("metrics", wildcards.metric, "SOURCE", "episodes")
+    source = declared("metrics", wildcards.metric, "SOURCE", "episodes")
     if source == "episodes":
         return conditions(env, model, "episodes")
     if source in ("turns", "heated"):
@@ -212,6 +258,28 @@ def rows_of(wildcards):
             f"results/{folder}/{env}/{model}/{policy}/{source}.parquet" for policy in pairs(env)
         ]
     return [f"results/policies/{env}/{model}/{policy}/{source}.parquet" for policy in learned(env)]
+
+
+def data_of(wildcards):
+    """Name the checksums of what tasks are made from, if some of it comes from elsewhere."""
+    world = registry.load("environments", wildcards.env)
+    options = config["environments"][wildcards.env]["tasks"]
+    fetched = hasattr(world, "downloads") and world.downloads(**options)
+    return f"results/data/{wildcards.env}/files.json" if fetched else []
+
+
+def model_of(wildcards):
+    """Name the record of a model that is not built, if it is one."""
+    if built(wildcards):
+        return []
+    return "results/models/{model}/provenance.json"
+
+
+def source_of(wildcards):
+    """List the files of a model that lies in a folder; what is on the hub is named by its commit."""
+    folder = Path(config["models"][wildcards.model].get("path", ""))
+    names = ["config.json", "*.safetensors"] if folder.is_dir() else []
+    return [path.as_posix() for name in names for path in sorted(folder.glob(name))]
 
 
 def states_of(wildcards):
@@ -288,9 +356,7 @@ COMPARED = {"actions": "matched", "continuations": "matched", "likelihood": "lik
 
 def compared():
     """List what is compared step by step, as far as a metric of the study is made from it."""
-    sources = {
-        studies.declared("metrics", metric, "SOURCE", "episodes") for metric in study["metrics"]
-    }
+    sources = {declared("metrics", metric, "SOURCE", "episodes") for metric in study["metrics"]}
     folders = {COMPARED[source] for source in sources if source in COMPARED}
     if "heated" in sources:
         folders |= {"heated", "likelihood"}
@@ -329,8 +395,8 @@ def played():
 def sources_of(wildcards):
     """List what a figure or a summary says it is made from."""
     if figure := wildcards.get("figure"):
-        return studies.declared("figures", figure, "SOURCES")
-    return studies.declared("summaries", wildcards.summary, "SOURCES")
+        return declared("figures", figure, "SOURCES")
+    return declared("summaries", wildcards.summary, "SOURCES")
 
 
 def shown_estimates(wildcards):

@@ -14,10 +14,10 @@ rule sample:
         together("play_{env}_{model}")
     conda:
         "../../envs/turnscope.yaml"
-    threads: 1
+    threads: processors
     resources:
-        mem_mb=grown(4000),
-        runtime=minutes(15, 120),
+        mem_mb=memory(4000),
+        runtime=lasting(15, "sample", sample_spec),
         gpu=gpus,
     params:
         spec=sample_spec,

@@ -20,10 +20,10 @@ rule matched:
         together("compare_{env}_{model}")
     conda:
         "../../envs/turnscope.yaml"
-    threads: 1
+    threads: processors
     resources:
-        mem_mb=grown(4000),
-        runtime=minutes(15, 240),
+        mem_mb=memory(4000),
+        runtime=lasting(15, "matched", matched_spec),
         gpu=gpus,
     params:
         spec=matched_spec,
@@ -66,10 +66,10 @@ rule likelihood:
         together("compare_{env}_{model}")
     conda:
         "../../envs/turnscope.yaml"
-    threads: 1
+    threads: processors
     resources:
-        mem_mb=grown(4000),
-        runtime=minutes(15, 240),
+        mem_mb=memory(4000),
+        runtime=lasting(15, "likelihood", likelihood_spec),
         gpu=gpus,
     params:
         spec=likelihood_spec,
@@ -108,10 +108,10 @@ rule heated:
         together("compare_{env}_{model}")
     conda:
         "../../envs/turnscope.yaml"
-    threads: 1
+    threads: processors
     resources:
-        mem_mb=grown(4000),
-        runtime=minutes(15, 120),
+        mem_mb=memory(4000),
+        runtime=lasting(15, "sample", heated_spec),
         gpu=gpus,
     params:
         spec=heated_spec,

@@ -1,4 +1,30 @@
+rule data:
+    output:
+        files="results/data/{env}/files.json",
+        provenance="results/data/{env}/provenance.json",
+    log:
+        "results/logs/data/{env}.log",
+    benchmark:
+        "results/benchmarks/data/{env}.tsv"
+    # Where the network is.
+    localrule: True
+    conda:
+        "../../envs/turnscope.yaml"
+    threads: 1
+    resources:
+        gpu=0,
+    params:
+        spec=data_spec,
+        code=code_of("stages.data", "environments.{env}"),
+    message:
+        "Fetch what the tasks of {wildcards.env} are made from"
+    shell:
+        stage("data", [], ["files", "provenance"])
+
+
 rule tasks:
+    input:
+        data=data_of,
     output:
         tasks="results/tasks/{env}/tasks.parquet",
         provenance="results/tasks/{env}/provenance.json",
@@ -21,12 +47,39 @@ rule tasks:
     message:
         "Make the tasks of {wildcards.env}"
     shell:
-        stage("tasks", [], ["tasks", "provenance"])
+        stage("tasks", ["data"], ["tasks", "provenance"])
+
+
+rule model:
+    input:
+        source=source_of,
+    output:
+        weights="results/models/{model}/model.safetensors",
+        provenance="results/models/{model}/provenance.json",
+    log:
+        "results/logs/model/{model}.log",
+    benchmark:
+        "results/benchmarks/model/{model}.tsv"
+    # Where the network is.
+    localrule: True
+    conda:
+        "../../envs/turnscope.yaml"
+    threads: 1
+    resources:
+        gpu=0,
+    params:
+        spec=model_spec,
+        code=code_of("stages.model"),
+    message:
+        "Fetch {wildcards.model}"
+    shell:
+        stage("model", ["source"], ["weights", "provenance"])
 
 
 rule base:
     input:
         tasks="results/tasks/{env}/tasks.parquet",
+        model=model_of,
     output:
         weights="results/policies/{env}/{model}/base/model.safetensors",
         provenance="results/policies/{env}/{model}/base/provenance.json",
@@ -41,15 +94,15 @@ rule base:
     threads: 1
     resources:
         mem_mb=grown(4000),
-        runtime=minutes(30, 60),
-        gpu=gpus,
+        runtime=grown(60),
+        gpu=0,
     params:
         spec=base_spec,
         code=code_of("stages.base", "environments.{env}"),
     message:
         "Make the base policy of {wildcards.model} in {wildcards.env}"
     shell:
-        stage("base", ["tasks"], ["weights", "provenance"])
+        stage("base", ["tasks", "model"], ["weights", "provenance"])
 
 
 rule probes:
@@ -69,10 +122,10 @@ rule probes:
         together("start_{env}")
     conda:
         "../../envs/turnscope.yaml"
-    threads: 1
+    threads: processors
     resources:
-        mem_mb=grown(4000),
-        runtime=minutes(10, 60),
+        mem_mb=memory(4000),
+        runtime=lasting(10, "probes", probes_spec),
         gpu=gpus,
     params:
         spec=probes_spec,
@@ -102,10 +155,10 @@ rule train:
     priority: 1
     conda:
         "../../envs/turnscope.yaml"
-    threads: 1
+    threads: processors
     resources:
-        mem_mb=grown(4000),
-        runtime=minutes(60, 240),
+        mem_mb=memory(4000),
+        runtime=lasting(60, "train", train_spec),
         gpu=gpus,
     params:
         spec=train_spec,

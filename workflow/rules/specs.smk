@@ -14,6 +14,30 @@ def tasks_spec(wildcards):
     )
 
 
+def data_spec(wildcards):
+    """Say for which tasks something is fetched."""
+    options = config["environments"][wildcards.env]["tasks"]
+    return provenance.canonical({"env": wildcards.env, "tasks": options})
+
+
+def model_spec(wildcards):
+    """Say where a model comes from, and what is changed of it."""
+    settings = taken(config["models"][wildcards.model])
+    template = settings.get("template")
+    return provenance.canonical(
+        {
+            "model": wildcards.model,
+            "settings": {key: settings[key] for key in settings if key != "backend"},
+            "template": template and provenance.file_sha256(templates.source(template)),
+        }
+    )
+
+
+def taken(model):
+    """Return the settings of a model without those that only its training depends on."""
+    return {key: value for key, value in model.items() if key != "tuning"}
+
+
 def base_spec(wildcards):
     """Say how the base policy is made or where it comes from."""
     settings = config["environments"][wildcards.env]
@@ -24,7 +48,7 @@ def base_spec(wildcards):
             "seed": config["seed"],
             "options": settings["options"],
             "budget": settings["budget"],
-            "settings": within(wildcards.env)["models"][wildcards.model],
+            "settings": taken(within(wildcards.env)["models"][wildcards.model]),
         }
     )
 

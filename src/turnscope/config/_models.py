@@ -1,17 +1,19 @@
-"""Whether the models of a study can be built or loaded."""
+"""Whether the models of a study can be built or taken."""
 
 import ast
-import difflib
-import os
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from turnscope import registry
+from turnscope import hub, registry, templates
+from turnscope.config import _schema
+
+LOADED = ("revision", "template", "thinking", "dtype")
+"""Keys of a model that is not built."""
 
 
 def problems(config: Mapping[str, Any]) -> Iterator[str]:
-    """Yield what is wrong with models; weights are looked for only if the study uses them."""
+    """Yield what is wrong with models; where one comes from matters only if the study uses it."""
     loading = [name for name in registry.names("policies") if _takes_a_model(name)]
     for name, model in config["models"].items():
         path = f"models.{name}"
@@ -24,8 +26,10 @@ def problems(config: Mapping[str, Any]) -> Iterator[str]:
             keys = {size: f"{path}.build.{size}" for size in model["build"]}
             yield from _build(model["build"], keys)
             yield from _rebuilt(config, model["build"], keys)
+            yield from _unused(model, path)
         elif name in config["study"]["models"]:
-            yield from _weights(f"{path}.path", model["path"], model.get("revision") or "main")
+            yield from _source(model, path)
+            yield from _template(model, path)
 
 
 def _takes_a_model(backend: str) -> bool:
@@ -79,31 +83,47 @@ def _build(build: Mapping[str, Any], keys: Mapping[str, str]) -> Iterator[str]:
         )
 
 
-def _weights(path: str, name: str, revision: str) -> Iterator[str]:
-    """Yield a model that is not on this machine."""
-    if Path(name, "config.json").is_file():
-        return
-    hub = _hub()
-    repository = hub / f"models--{name.replace('/', '--')}"
-    reference = repository / "refs" / revision
-    commit = reference.read_text().strip() if reference.is_file() else revision
-    if (repository / "snapshots" / commit / "config.json").is_file():
-        return
-    cached = [found.name.split("--", 1)[1] for found in sorted(hub.glob("models--*"))]
-    names = [found.replace("--", "/") for found in cached]
-    near = difflib.get_close_matches(name, names, 1)
-    hint = f" (did you mean {near[0]}?)" if near else ""
-    yield (
-        f"{path}: {name!r}, revision {revision}, is not on this machine{hint}; legal is a folder "
-        f"with config.json, or a name of the hub that was downloaded to {hub}: jobs do not use "
-        f"the network; there now: {', '.join(names) or 'none'}"
-    )
+def _unused(model: Mapping[str, Any], path: str) -> Iterator[str]:
+    """Yield keys that say how a model is taken, where it is built."""
+    for key in LOADED:
+        if key in model:
+            yield f"{path}.{key}: the model is built; legal is this key with `path`"
 
 
-def _hub() -> Path:
-    """Return where the hub's client keeps models."""
-    given = os.environ
-    cache = given.get("XDG_CACHE_HOME") or "~/.cache"
-    home = given.get("HF_HOME") or f"{cache}/huggingface"
-    hub = given.get("HF_HUB_CACHE") or given.get("HUGGINGFACE_HUB_CACHE") or f"{home}/hub"
-    return Path(os.path.expandvars(hub)).expanduser()
+def _source(model: Mapping[str, Any], path: str) -> Iterator[str]:
+    """Yield a folder that holds no model, and a name of the hub without a commit.
+
+    What is on the hub need not be here yet: a rule fetches it.
+    """
+    name, revision = model["path"], model.get("revision")
+    if Path(name).is_dir():
+        if not Path(name, "config.json").is_file() or not [*Path(name).glob("*.safetensors")]:
+            yield (
+                f"{path}.path: {name!r} holds no model; "
+                "legal is a folder with config.json and weights in *.safetensors"
+            )
+        if revision is not None:
+            yield f"{path}.revision: {revision!r} is not legal with a folder; legal is null"
+    elif not hub.NAME.fullmatch(name):
+        yield (
+            f"{path}.path: {name!r} is no folder here; legal is a folder with config.json and "
+            "weights in *.safetensors, or owner/name of a model on the hub, with `revision`"
+        )
+    elif not hub.COMMIT.fullmatch(revision or ""):
+        given = "null" if revision is None else repr(revision)
+        yield (
+            f"{path}.revision: {given} is not legal with {name!r}, which is no folder here and so "
+            "a name on the hub; legal is a commit hash of 40 hex digits, for branches move"
+        )
+
+
+def _template(model: Mapping[str, Any], path: str) -> Iterator[str]:
+    """Yield a template that does not exist, and a choice that only a template of ours heeds."""
+    template = model.get("template")
+    if template is not None and template not in templates.names():
+        yield _schema.unknown(f"{path}.template", "template", template, templates.names())
+    if template is None and "thinking" in model:
+        yield (
+            f"{path}.thinking: it is decided in a template of ours, and {path}.template is null; "
+            f"legal is one of {', '.join(templates.names())} there, or to leave this key out"
+        )

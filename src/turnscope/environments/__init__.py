@@ -56,6 +56,10 @@ And where they can be computed:
     After `reset`, the functions that a policy may call, in the form that chat templates take. A
     policy with a model lets its template show them before the first observation. Empty where the
     observation says all.
+`downloads(**options) -> dict[str, Callable[[], list[Path]]]`
+    What tasks made with these options need from elsewhere: its name, and what gets it unless it is
+    there, and says in which files and folders it lies; nothing if all is made here. Rule `data`
+    does that before any other job, where there is a network, and keeps checksums.
 `facts() -> dict[str, Any]`
     What is worth keeping of how this process ran, such as the isolation of programs. It goes to
     `run.json`, beside the artifact.

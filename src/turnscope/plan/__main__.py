@@ -5,7 +5,7 @@ import sys
 from collections.abc import Iterable
 from pathlib import Path
 
-from turnscope.plan import derived, forecast, jobs, rates, show, submissions
+from turnscope.plan import derived, fit, forecast, jobs, rates, show, submissions
 
 
 def main(arguments: list[str], lines: Iterable[str]) -> int:
@@ -19,13 +19,16 @@ def main(arguments: list[str], lines: Iterable[str]) -> int:
     prices = show.Prices(options.core_hour, options.gpu_hour)
     lines = list(lines)
     try:
-        found = forecast.plan(jobs.read(lines), rates.load(), options.gpu)
+        planned = jobs.read(lines)
+        found = forecast.plan(planned, rates.load(), options.gpu)
     except ValueError as error:
         print(f"error: {error}", file=sys.stderr)  # noqa: T201 - a command
         return 1
     if options.output:
         show.write(found, prices, options.output)
     print("\n".join(show.text(found, prices, submissions.count(lines))))  # noqa: T201 - a command
+    if fits := fit.text(fit.rows(planned, jobs.study_of(planned))):
+        print("\n".join(["", "GB on each GPU:", *fits]))  # noqa: T201 - a command
     return 0
 
 

@@ -9,16 +9,10 @@ activations that are computed again, and two for the policy before the step.
 from typing import Any, NamedTuple
 
 from turnscope.plan.jobs import Job, Study
+from turnscope.plan.sizes import DEVICES, SHAPES, Device
 from turnscope.plan.spans import NOTHING, Span
 
-
-class Device(NamedTuple):
-    """A kind of GPU."""
-
-    flops: float
-    """Peak in bfloat16 without sparsity, operations per second."""
-    bandwidth: float
-    """Of its memory, bytes per second."""
+__all__ = ["DEVICES", "MODELS", "Device", "Model", "Taken", "taken", "tokens_per_second"]
 
 
 class Model(NamedTuple):
@@ -45,17 +39,10 @@ class Taken(NamedTuple):
     """Bytes."""
 
 
-DEVICES = {
-    "a100": Device(312e12, 2.04e12),
-    "h100": Device(989e12, 3.35e12),
-    "h200": Device(989e12, 4.80e12),
-}
-"""Source: NVIDIA's data sheets, SXM: A100 80 GB, H100, H200."""
 MODELS = {
-    "Qwen/Qwen3-4B": Model(4.02e9, 36, 8, 128),
-    "Qwen/Qwen3-8B": Model(8.19e9, 36, 8, 128),
+    name: Model(shape.parameters, shape.layers, shape.kv_heads, shape.head_dim)
+    for name, shape in SHAPES.items()
 }
-"""Source: config.json of each; parameters counted from it, embeddings included."""
 
 DECODING = {"vllm": Span(0.5, 0.3, 0.8), "transformers": Span(0.15, 0.05, 0.35)}
 """Utilisation while generating, by backend. An assumption, as all below."""
@@ -94,11 +81,15 @@ def taken(job: Job, work: dict[str, float], study: Study, model: Model, device: 
     turns, trained, scored = (USED * work.get(unit, 0.0) for unit in ("turn", "trained", "scored"))
     played = turns + trained
     context = (USED * budget["turns"] * each).value / 2
-    generate = DECODING.get(settings["backend"], DECODING["transformers"]) * tokens_per_second(
+    player = settings["backend"]
+    if job.stage == "train":
+        player = (job.spec.get("tuning") or {}).get("sampler", "transformers")
+    generate = DECODING.get(player, DECODING["transformers"]) * tokens_per_second(
         model, device, _batch(job.spec), context
     )
     read = READING * (device.flops / (2 * model.parameters))
-    learn = LEARNING * (device.flops / (10 * model.parameters))
+    networks = 2 if job.spec.get("algorithm") == "ppo" else 1
+    learn = LEARNING * (device.flops / (networks * 10 * model.parameters))
     seconds = START + played * said / generate + played * SHOWN / read
     seconds += trained * each / learn + scored * each / read
     written = TOKEN_BYTES * each * turns if job.stage == "sample" else NOTHING

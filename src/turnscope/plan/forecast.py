@@ -7,7 +7,7 @@ from turnscope import legal
 from turnscope.plan import derived, rates, work
 from turnscope.plan.jobs import Job, Study, study_of
 from turnscope.plan.rates import Key, Rates
-from turnscope.plan.spans import NOTHING, UNKNOWN, Span, total
+from turnscope.plan.spans import NOTHING, UNKNOWN, Span, exactly, total
 
 
 class Cost(NamedTuple):
@@ -67,15 +67,21 @@ def plan(jobs: list[Job], table: Rates, gpu: str) -> list[Line]:
 
 def cost(job: Job, study: Study, table: Rates, gpu: str) -> tuple[Cost, str]:
     """Return what one job takes, and how that is known."""
+    if job.stage == "data":
+        return Cost(NOTHING, NOTHING, NOTHING, NOTHING), "derived"  # what is fetched is kept apart
     settings = study.models.get((job.env, job.spec.get("model", "")), {})
+    if job.stage == "model":
+        fetched = derived.MODELS.get(job.spec["settings"]["path"])
+        disk = exactly(2 * fetched.parameters) if fetched else UNKNOWN
+        return Cost(NOTHING, NOTHING, NOTHING, disk), "derived"
     if job.stage not in work.PLAYING or "build" in settings:
         return _measured(job, study, table)
+    if job.stage == "base":
+        # What is loaded is not made: only linked to where it was put once.
+        return Cost(NOTHING, NOTHING, NOTHING, NOTHING), "derived"
     model = derived.MODELS.get(settings.get("path", ""))
     if model is None or not job.gpus:
         return Cost(UNKNOWN, UNKNOWN, UNKNOWN, UNKNOWN), "unknown"
-    if job.stage == "base":
-        # What is loaded is not made: only where it comes from is noted.
-        return Cost(NOTHING, NOTHING, NOTHING, NOTHING), "derived"
     units = work.units(job, study)
     taken = derived.taken(job, units, study, model, derived.DEVICES[gpu])
     return Cost(NOTHING, taken.seconds / 3600.0, taken.tokens, taken.disk), "derived"

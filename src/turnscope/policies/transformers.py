@@ -29,7 +29,7 @@ class Policy:
         model: The model, or the folder or hub name to load it from.
         tokenizer: Its tokenizer; loaded from the same place by default.
         temperature: Divides the logits before sampling; stored log-probabilities ignore it.
-        dtype: Number format of the weights when they are loaded here.
+        dtype: Number format of the weights when they are loaded here; None is as they are stored.
         revision: Commit of the hub repository when the model is loaded from a hub.
         chat: Keyword arguments of the chat template.
 
@@ -44,7 +44,7 @@ class Policy:
         tokenizer: Any = None,
         *,
         temperature: float = 1.0,
-        dtype: str = "float32",
+        dtype: str | None = None,
         revision: str | None = None,
         chat: dict[str, Any] | None = None,
     ):
@@ -52,7 +52,9 @@ class Policy:
             raise ValueError(f"temperature = {temperature}: must be above 0")
         if isinstance(model, str | Path):
             tokenizer = tokenizer or AutoTokenizer.from_pretrained(model, revision=revision)
-            model = AutoModelForCausalLM.from_pretrained(model, revision=revision, dtype=dtype)
+            model = AutoModelForCausalLM.from_pretrained(
+                model, revision=revision, dtype=dtype or "auto"
+            )
             model.to("cuda" if torch.cuda.is_available() else "cpu")
         kinds = set(getattr(model.config, "layer_types", None) or ["full_attention"])
         if kinds != {"full_attention"} or getattr(model.config, "sliding_window", None):

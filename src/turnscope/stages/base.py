@@ -1,8 +1,8 @@
 """Make the base policy from which all arms of an environment start.
 
 spec: `env`, `model`, `seed`, `options` (of the environment), `budget`, `settings` (of the model).
-inputs: `tasks`. outputs: an ordinary Hugging Face folder beside `provenance`, or a note in it of
-where the model comes from.
+inputs: `tasks`, `model` (record of a model that is not built, or nothing). outputs: an ordinary
+Hugging Face folder beside `provenance`.
 """
 
 from pathlib import Path
@@ -14,7 +14,9 @@ from turnscope.stages import _job
 
 def run(spec: dict[str, Any], inputs: dict[str, Path], outputs: dict[str, Path]) -> None:
     """Write the folder of the policy."""
-    base.make(spec, tables.tasks(inputs["tasks"], "train"), _job.folder(outputs))
+    model = inputs.get("model")
+    tasks = tables.tasks(inputs["tasks"], "train")
+    base.make(spec, tasks, _job.folder(outputs), model and model.parent)
 
 
 if __name__ == "__main__":

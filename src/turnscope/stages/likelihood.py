@@ -24,7 +24,10 @@ def run(spec: dict[str, Any], inputs: dict[str, Path], outputs: dict[str, Path])
     if spec["backend"] != BACKEND:
         raise ValueError(f"backend {spec['backend']!r} scores no tokens; legal is {BACKEND!r}")
     backend = registry.load("policies", BACKEND)
-    base, trained = (backend.Policy(inputs[actor].parent).model for actor in ("base", "trained"))
+    # In 32 bits, whatever they were played in: differences between policies are small.
+    base, trained = (
+        backend.Policy(inputs[actor].parent, dtype="float32").model for actor in ("base", "trained")
+    )
     played = {actor: _played(actor, spec, inputs) for actor in ("base", "trained")}
     rows, heat = likelihood.compare(base, trained, played, spec["batch"])
     who = {name: spec[name] for name in ("env", "model", "policy")}

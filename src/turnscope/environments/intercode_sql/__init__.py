@@ -54,7 +54,7 @@ from turnscope.environments.intercode_sql.grading import (
     mistakes,
     step_quality,
 )
-from turnscope.environments.intercode_sql.sources import tasks
+from turnscope.environments.intercode_sql.sources import downloads, tasks
 from turnscope.types import Step, Task
 
 __all__ = [
@@ -63,6 +63,7 @@ __all__ = [
     "IMMEDIATE",
     "Environment",
     "bound",
+    "downloads",
     "errors",
     "expert",
     "facts",

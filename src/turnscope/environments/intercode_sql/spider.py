@@ -70,7 +70,7 @@ def published(
 
     Args:
         revision: A full commit hash of the dataset.
-        downloads: Where files are kept; None is in the cache, see `wheels.cache`.
+        downloads: Where files are kept; None is in the cache, see `hub.collect`.
         endpoint: Address of the hub; None is `HF_ENDPOINT` or the public one.
 
     Returns:
@@ -78,18 +78,26 @@ def published(
 
     Raises:
         ValueError: The revision is no commit hash, or a file is not what the hub says.
+        RuntimeError: The files are not here, and the hub is out of reach.
     """
     import pyarrow.parquet as pq
 
-    folder = wheels.cache() / "spider" if downloads is None else downloads
     found = []
-    for file in hub.files(DATASET, revision, [FOLDER], endpoint):
-        if Path(file.path).name.startswith(PART):
-            path = hub.fetch(DATASET, revision, file, folder, endpoint)
-            table = pq.read_table(path, columns=["db_id", "query", "question"])
-            found += table.to_pylist()
+    for path in files(revision, downloads, endpoint):
+        table = pq.read_table(path, columns=["db_id", "query", "question"])
+        found += table.to_pylist()
     rows = [{"db": row["db_id"], "gold": row["query"], "query": row["question"]} for row in found]
     return _unique([_problem(row, number, DATASET) for number, row in enumerate(rows)])
+
+
+def files(revision: str, downloads: Path | None = None, endpoint: str | None = None) -> list[Path]:
+    """Download the files of the development set; see `published`."""
+    repository = hub.Repository(DATASET, revision, endpoint=endpoint)
+    return [*hub.collect(repository, _wanted, [FOLDER], downloads).values()]
+
+
+def _wanted(path: str) -> bool:
+    return Path(path).name.startswith(PART) and path.endswith(".parquet")
 
 
 def _problem(row: Any, number: int, source: str) -> Problem:

@@ -25,10 +25,14 @@ BREAK = {"terse": " ; ", "full": "\n"}
 
 
 def statement_in(action: str) -> str:
-    """Find the statement in what was said: the last block of three backticks, or all of it."""
-    parts = action.split("```")
+    """Find the statement in what was said: the last block of three backticks, or all of it.
+
+    Reasoning, up to `</think>`, does not count.
+    """
+    said = action.rpartition("</think>")[2]
+    parts = said.split("```")
     if len(parts) < 3:
-        return action.strip()
+        return said.strip()
     block = parts[-2] if len(parts) % 2 else parts[-1]
     first, _, rest = block.partition("\n")
     return (rest if first.strip().isalpha() and rest else block).strip()

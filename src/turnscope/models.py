@@ -1,0 +1,127 @@
+"""Models that exist already: the folder that a study keeps of one.
+
+It is an ordinary Hugging Face folder with one file of weights and a chat template that can be
+played: prefix-preserving, and with nothing left to be chosen by who reads it.
+"""
+
+import logging
+import os
+import shutil
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from turnscope import hub, templates, weights
+from turnscope.chat import Renderer
+
+log = logging.getLogger(__name__)
+
+WEIGHTS = "model.safetensors"
+KEPT = (".safetensors", ".json", ".txt", ".model", ".jinja")
+"""Ends of names of files that are weights, configuration or a tokenizer's."""
+RECORDS = ("provenance.json", "run.json")
+
+
+def make(name: str, settings: Mapping[str, Any], folder: Path, scratch: Path) -> None:
+    """Write the folder of a model.
+
+    Args:
+        name: What the study calls the model.
+        settings: `path`, `revision`, `template`, `thinking` and `dtype`, see config.yaml; those
+            that are missing are null.
+        folder: Where it goes.
+        scratch: A folder for files on the way.
+
+    Raises:
+        ValueError: Something is no model, or its chat template cannot be played.
+        RuntimeError: The model is not here, and the hub is out of reach.
+    """
+    found = _files(settings["path"], settings.get("revision"))
+    source = _gathered(found, scratch / "source")
+    if "config.json" not in found or not _weights(found):
+        held = ", ".join(sorted(found)) or "nothing"
+        raise ValueError(
+            f"models.{name}.path: {settings['path']!r} holds {held}; "
+            "legal is a model with config.json and weights in *.safetensors"
+        )
+    _words(name, settings, source, folder)
+    _config(source, folder, settings.get("dtype"))
+    numbers = weights.merge(_weights(found), folder / WEIGHTS, settings.get("dtype"))
+    log.info("%s: %d parameters", name, numbers)
+
+
+def link(source: Path, folder: Path) -> None:
+    """Put a model into another folder; weights are not copied where both are on one file system.
+
+    Args:
+        source: A folder that `make` wrote.
+        folder: Where it goes.
+    """
+    for path in sorted(source.iterdir()):
+        if path.name in RECORDS or path.name.startswith(".") or path.is_dir():
+            continue
+        if path.name == WEIGHTS:
+            try:
+                os.link(path, folder / path.name)
+            except OSError:  # another file system, or one without hard links
+                shutil.copyfile(path, folder / path.name)
+        else:
+            shutil.copyfile(path, folder / path.name)
+
+
+def _files(path: str, revision: str | None) -> dict[str, Path]:
+    """Find the files of a model, in a folder or on a hub."""
+    if Path(path).is_dir():
+        return {one.name: one for one in Path(path).iterdir() if one.is_file() and _kept(one.name)}
+    with hub.online():
+        return hub.collect(hub.Repository(path, str(revision), "model"), _kept)
+
+
+def _kept(name: str) -> bool:
+    return name.endswith(KEPT) and not name.startswith(".") and name not in RECORDS
+
+
+def _weights(found: Mapping[str, Path]) -> list[Path]:
+    """List files of weights, as transformers calls them: some models bring others as well."""
+    names = [name for name in found if name.startswith("model") and name.endswith(".safetensors")]
+    return [found[name] for name in sorted(names)]
+
+
+def _gathered(found: Mapping[str, Path], folder: Path) -> Path:
+    """Make a folder of links to files that may lie anywhere."""
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(parents=True)
+    for name, path in found.items():
+        (folder / name).symlink_to(path.resolve())
+    return folder
+
+
+def _words(name: str, settings: Mapping[str, Any], source: Path, folder: Path) -> None:
+    """Write the tokenizer with a chat template that can be played."""
+    from transformers import AutoTokenizer
+
+    words: Any = AutoTokenizer.from_pretrained(source)
+    template = settings.get("template")
+    if template is not None:
+        words.chat_template = templates.text(template, bool(settings.get("thinking")))
+    try:
+        Renderer(words)
+    except ValueError as fault:
+        known = ", ".join(templates.names())
+        raise ValueError(
+            f"models.{name}.template: {'null, the own one' if template is None else template} of "
+            f"{settings['path']} cannot be played: {fault}; legal is one that can; known: {known}"
+        ) from fault
+    words.save_pretrained(folder)
+
+
+def _config(source: Path, folder: Path, dtype: str | None) -> None:
+    """Write the configuration, with the number format in which the weights are kept."""
+    from transformers import AutoConfig
+
+    config: Any = AutoConfig.from_pretrained(source)
+    if dtype is not None:
+        config.dtype = dtype
+    config.save_pretrained(folder)
+    if (source / "generation_config.json").is_file():
+        shutil.copyfile(source / "generation_config.json", folder / "generation_config.json")
