@@ -275,6 +275,16 @@ REFUSALS = [
         "metrics.ks: 64 is above sampling.episodes = 32; legal is at most 32",
     ),
     ({"metrics__k": 64}, "metrics.k: 64 is above sampling.episodes = 32; legal is at most 32"),
+    (
+        {"sampling__shards": 33},  # 16 tasks fill a batch
+        "sampling.shards: 33 is above 32, the parts of 500 tasks that end with a whole batch "
+        "(sampling.batch: 512, sampling.episodes: 32); legal is at most 32",
+    ),
+    (
+        {"sampling__shards": 2, "sampling__batch": 511},
+        "sampling.shards: 2 is above 1, the parts of 500 tasks that end with a whole batch",
+    ),
+    ({"sampling__shards": 0}, "sampling.shards: 0 is not legal; legal is at least 1"),
     ({"metrics__k": 3}, "metrics.k: 3 is not one of metrics.ks; legal is 1, 2, 4, 8, 16, 32"),
     (
         {"metrics__truncation__episodes": 4},
@@ -375,7 +385,7 @@ def test_an_environment_changes_single_settings_for_itself():
         code__build={"hidden": 32, "learning_rate": 1},
         code__training={"steps": 5},
         code__progress={"states": 7},
-        code__sampling={"episodes": 64, "told": {"episodes": 9}},
+        code__sampling={"episodes": 64, "shards": 3, "told": {"episodes": 9}},
         code__matched={"states": 33, "tie": 1},
     )
     complete = config.check(given, SCHEMA)
@@ -384,7 +394,7 @@ def test_an_environment_changes_single_settings_for_itself():
     expected["models"]["nano"]["build"] |= {"hidden": 32, "learning_rate": 1.0}
     expected["training"] |= {"steps": 5}
     expected["training"]["progress"]["states"] = 7
-    expected["sampling"]["episodes"] = 64
+    expected["sampling"] |= {"episodes": 64, "shards": 3}
     expected["sampling"]["told"]["episodes"] = 9
     expected["matched"] |= {"states": 33, "tie": 1.0}
     expected["study"]["environments"] = ["deepcoder"]
@@ -484,6 +494,11 @@ MISFITS = [
     (
         {"code__sampling": {"told": {"episodes": 7}}},
         f"metrics.k: 8 is above {CODE}.sampling.told.episodes = 7; legal is at most 7",
+    ),
+    (
+        {"code__sampling": {"batch": 64, "shards": 151}},
+        f"{CODE}.sampling.shards: 151 is above 150, the parts of 300 tasks that end with a whole "
+        f"batch ({CODE}.sampling.batch: 64, sampling.episodes: 32); legal is at most 150",
     ),
     ({"code__sampling": {"temperature": 2}}, f"{CODE}.sampling.temperature: unknown key 'tempera"),
     ({"code__matched": {"arms": ["grpo"]}}, f"{CODE}.matched.arms: unknown key 'arms'; known: st"),

@@ -18,12 +18,12 @@ import importlib.metadata
 import json
 import os
 import platform
-import resource
 import subprocess
-import sys
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
+
+from turnscope import processes
 
 SCHEMA = 1
 """Version of both records."""
@@ -248,8 +248,7 @@ def circumstances(start: str, end: str, seconds: float) -> dict[str, Any]:
         end: When it was done.
         seconds: How long it took.
     """
-    usage = resource.getrusage(resource.RUSAGE_SELF)
-    scale = 1 if sys.platform == "darwin" else 1024  # bytes there, KiB elsewhere
+    cpu = processes.cpu_seconds()
     return {
         "schema": SCHEMA,
         "commit": _git("rev-parse", "HEAD"),
@@ -263,8 +262,8 @@ def circumstances(start: str, end: str, seconds: float) -> dict[str, Any]:
         "start": start,
         "end": end,
         "seconds": round(seconds, 3),
-        "cpu_seconds": round(usage.ru_utime + usage.ru_stime, 3),
-        "peak_rss_bytes": usage.ru_maxrss * scale,
+        "cpu_seconds": round(cpu, 3),
+        "peak_rss_bytes": processes.peak_bytes(),
     }
 
 

@@ -1,6 +1,7 @@
 """The only code that reads or writes the Parquet tables of the study, see `turnscope.schemas`.
 
-Equal runs give equal bytes: no clock, host or path is stored.
+But stage `gather` copies rows from table to table without looking at them. Equal runs give equal
+bytes: no clock, host or path is stored.
 """
 
 import json

@@ -3,7 +3,7 @@ import math
 import pytest
 
 from tests.plan.finished import DONE, JOBS, job
-from turnscope.plan import forecast, measure, rates
+from turnscope.plan import derived, forecast, measure, rates
 from turnscope.plan.forecast import Cost
 from turnscope.plan.rates import Key, Rate
 from turnscope.plan.spans import NOTHING, Span, exactly
@@ -68,6 +68,34 @@ def test_a_model_on_a_gpu_is_derived():
     assert lines["train"].cost.gpu.value > 0
     assert lines["train"].cost.cpu == NOTHING
     assert lines["tasks"].source == "measured"
+
+
+@pytest.mark.parametrize("path", [None, "Qwen/Qwen3-8B"])
+def test_parts_take_what_the_whole_takes_and_their_starts(path):
+    base = job("base") if path is None else job("base", settings={"backend": "vllm", "path": path})
+    made = [job("tasks"), base._replace(gpus=1)]
+    whole = job("sample")._replace(gpus=1)
+    parts = [
+        whole._replace(rule="shard", spec={**whole.spec, "part": part, "parts": 4})
+        for part in range(1, 5)
+    ]
+    gather = whole._replace(rule="gather", stage="gather", gpus=0)
+    (one,) = (
+        line for line in forecast.plan([*made, whole], TABLE, "h100") if line.rule == "sample"
+    )
+    lines = {line.rule: line for line in forecast.plan([*made, *parts, gather], TABLE, "h100")}
+    assert (lines["shard"].jobs, lines["gather"].jobs) == (4, 1)
+    assert lines["shard"].cost.tokens.value == pytest.approx(one.cost.tokens.value)
+    for place in ("shard", "gather"):  # parts are kept
+        assert lines[place].cost.disk.value == pytest.approx(one.cost.disk.value)
+    hours = [lines["shard"].cost.cpu + lines["shard"].cost.gpu, one.cost.cpu + one.cost.gpu]
+    started = rates.find(TABLE, Key("start", "frozen_lake", "*", "s/job"))
+    assert started is not None
+    start = derived.START.value if path else started.span.value
+    assert (hours[0].value - hours[1].value) * 3600 == pytest.approx(3 * start)
+    assert lines["gather"].cost.tokens == lines["gather"].cost.gpu == NOTHING
+    assert 0 < lines["gather"].cost.cpu.value * 3600 < 10
+    assert lines["gather"].source == "guessed"
 
 
 @pytest.mark.parametrize("jobs", [loaded("no/model"), loaded("Qwen/Qwen3-4B", gpus=0)])

@@ -14,6 +14,12 @@ def test_play_counts_by_budgets():
     assert work.units(again, STUDY) == {"turn": 10 * 3 * 7}
 
 
+def test_parts_share_the_work_of_the_whole():
+    whole = job("sample", tasks=10, episodes=3, turns=[2, 5])
+    parts = [job("sample", **{**whole.spec, "part": part, "parts": 4}) for part in range(1, 5)]
+    assert [work.units(part, STUDY) for part in parts] == [{"turn": 10 * 3 * 7 / 4}] * 4
+
+
 def test_training_counts_what_is_learned_from_and_what_is_only_played():
     training = {"steps": 40, "tasks": 16, "group": 8, "checkpoint_steps": 20}
     progress = {"tasks": 50, "episodes": 6}

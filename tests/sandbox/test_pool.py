@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from turnscope import sandbox
+from turnscope import provenance, sandbox
 from turnscope.sandbox import Limits, Program, Result, Settings, Status, encode
 
 LIMITS = Limits(cpu=0.2, wall=5.0)
@@ -396,3 +396,14 @@ def test_without_isolation_programs_run_too():
     bare = sandbox.pool(Settings(LIMITS, allow_unsandboxed=True, rung="rlimits"))
     assert bare.run(ECHO, [[[1]]])[0][0].value == [1]
     assert bare.run(HANG, [[[1]]])[0][0].status == Status.TIMEOUT
+
+
+def test_the_record_of_a_job_counts_the_processor_time_of_programs(pool):
+    busy = (
+        "import time\ndef f():\n    while time.process_time() < 0.15:\n        pass\n    return 1"
+    )
+    assert _results(pool, busy, []) == [Result(Status.OK, 1)]  # the zygote is there
+    before = provenance.circumstances("", "", 0.0)["cpu_seconds"]
+    assert _results(pool, busy, [], []) == [Result(Status.OK, 1)] * 2
+    # Ticks of 10 ms are rounded down.
+    assert provenance.circumstances("", "", 0.0)["cpu_seconds"] - before > 0.15 - 0.04

@@ -1,4 +1,5 @@
 import functools
+import json
 import shlex
 import sys
 
@@ -11,7 +12,7 @@ if set("{}") & set(str(ROOT)):
 sys.path.insert(0, str(ROOT / "src"))
 
 from turnscope import config as studies
-from turnscope import budgets, provenance, registry, templates
+from turnscope import budgets, provenance, registry, shards, templates
 from turnscope.plan import asked
 
 schema = yaml.safe_load((ROOT / "workflow/schemas/config.schema.yaml").read_text())
@@ -207,6 +208,50 @@ def blind(policy, table):
         return f"results/episodes/{wildcards.env}/{wildcards.model}/{named}/blind/{table}.parquet"
 
     return path
+
+
+def shards_of(wildcards):
+    """Say in how many parts a set of episodes is played: as many as it has, at most `shards`.
+
+    A set that is there stays as it was played while its specification does: it would come out
+    equal, and yet all that is made from it would be made again.
+    """
+    env, spec = wildcards.env, json.loads(played_spec(wildcards))
+    condition = wildcards.get("condition", "heated")
+    folder = "heated" if condition == "heated" else "episodes"
+    own = "" if condition == "heated" else f"/{condition}"
+    mark = Path(f"results/{folder}/{env}/{wildcards.model}/{wildcards.policy}{own}/provenance.json")
+    if mark.exists() and (record := json.loads(mark.read_text()))["spec"] == spec:
+        names = [entry["name"] for entry in record["inputs"]]
+        return max(1, sum(name.startswith("turns") for name in names))
+    tests = config["environments"][env]["tasks"]["test"]
+    tasks = min(tests, spec["tasks"] or tests)
+    pieces = len(shards.pieces(tasks, spec["episodes"], spec["batch"])) * len(spec["turns"])
+    return min(pieces, within(env)["sampling"]["shards"])
+
+
+def parts(table):
+    """List a table of each part of the set of episodes at hand.
+
+    No rule makes the only part of one, so Snakemake does not gather it but plays it.
+    """
+
+    def paths(wildcards):
+        number = shards_of(wildcards)
+        return [
+            f"results/shards/{wildcards.env}/{wildcards.model}/{wildcards.policy}/"
+            f"{wildcards.get('condition', 'heated')}/{part}-of-{number}/{table}.parquet"
+            for part in range(1, number + 1)
+        ]
+
+    return paths
+
+
+def heat_of(wildcards):
+    """Name the temperature of a set of episodes, if it is not that of the study."""
+    if wildcards.get("condition", "heated") != "heated":
+        return []
+    return f"results/likelihood/{wildcards.env}/{wildcards.model}/{wildcards.policy}/heat.parquet"
 
 
 def pairs(env):

@@ -194,6 +194,18 @@ def heated_spec(wildcards):
     )
 
 
+def played_spec(wildcards):
+    """Say which episodes are played, at whichever temperature."""
+    heated = wildcards.get("condition", "heated") == "heated"
+    return heated_spec(wildcards) if heated else sample_spec(wildcards)
+
+
+def shard_spec(wildcards):
+    """Say which part of which episodes is played."""
+    part = {name: int(wildcards[name]) for name in ("part", "parts")}
+    return provenance.canonical({**json.loads(played_spec(wildcards)), **part})
+
+
 def calibrate_spec(wildcards):
     """Say which synthetic studies are run."""
     settings = {name: config["calibration"][name] for name in ("studies", "draws")}
@@ -219,6 +231,8 @@ def flat(section, prefix=""):
     """Name each value of a section by its path, written as text."""
     facts = {}
     for key, value in section.items():
+        if key == "shards":
+            continue  # how many jobs play changes nothing that a reader sees
         if isinstance(value, dict):
             facts |= flat(value, f"{prefix}{key}.")
         elif isinstance(value, list):

@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from turnscope import shards
 from turnscope.config import _matched
 from turnscope.config._local import place, played_again, trained, within
 
@@ -23,6 +24,7 @@ def problems(config: Mapping[str, Any], sources: Mapping[str, str]) -> Iterator[
         for path, number, most, source in (one for part in found for one in part):
             if number > most:
                 yield f"{path}: {number} is above {source} = {most}; legal is at most {most}"
+        yield from _shards(config, here, env)
         shares = config["metrics"]["truncation"]["shares"]
         if shares and not played_again(config, env):
             turns = config["environments"][env]["budget"]["turns"]
@@ -52,6 +54,21 @@ def _ceilings(
     if progress := here["training"]["progress"]:
         test, most = config["environments"][env]["tasks"]["test"], f"environments.{env}.tasks.test"
         yield place(config, env, "progress", "tasks"), progress["tasks"], test, most
+
+
+def _shards(config: Mapping[str, Any], here: Mapping[str, Any], env: str) -> Iterator[str]:
+    """Yield that the blind episodes of an environment cannot be cut into as many parts."""
+    sampling, test = here["sampling"], config["environments"][env]["tasks"]["test"]
+    most = len(shards.pieces(test, sampling["episodes"], sampling["batch"]))
+    if sampling["shards"] > most:
+        path, *sizes = (
+            f"{place(config, env, 'sampling', name)}: {sampling[name]}"
+            for name in ("shards", "batch", "episodes")
+        )
+        yield (
+            f"{path} is above {most}, the parts of {test} tasks that end with a whole batch "
+            f"({', '.join(sizes)}); legal is at most {most}"
+        )
 
 
 def _train(config: Mapping[str, Any], here: Mapping[str, Any], env: str) -> Iterator[Ceiling]:

@@ -69,6 +69,8 @@ def cost(job: Job, study: Study, table: Rates, gpu: str) -> tuple[Cost, str]:
     """Return what one job takes, and how that is known."""
     if job.stage == "data":
         return Cost(NOTHING, NOTHING, NOTHING, NOTHING), "derived"  # what is fetched is kept apart
+    if job.stage == "gather":
+        return _gathered(job, study, table, gpu)
     settings = study.models.get((job.env, job.spec.get("model", "")), {})
     if job.stage == "model":
         fetched = derived.MODELS.get(job.spec["settings"]["path"])
@@ -111,7 +113,9 @@ def money(cost: Cost, core_hour: float | None, gpu_hour: float | None) -> Span:
 def seconds(job: Job, study: Study, table: Rates) -> Span:
     """Return the processor time of a job with a model that is built, or with none."""
     if job.stage not in work.PLAYING:
-        return _rate(table, Key(job.stage, job.env, "*", "s/job"))
+        # What is gathered is read once, as for an estimate.
+        stage = "estimate" if job.stage == "gather" else job.stage
+        return _rate(table, Key(stage, job.env, "*", "s/job"))
     return total(
         [
             _rate(table, Key("start", job.env, "*", "s/job")),
@@ -137,6 +141,14 @@ def _measured(job: Job, study: Study, table: Rates) -> tuple[Cost, str]:
     measured = any(key.stage == job.stage and key.env == job.env for key in table)
     source = "measured" if measured else "guessed"
     return Cost(hours, NOTHING, total(tokens), disk), source if hours.known else "unknown"
+
+
+def _gathered(job: Job, study: Study, table: Rates, gpu: str) -> tuple[Cost, str]:
+    """Count seconds of a core, and on disk what the parts take there once more."""
+    played, _ = cost(job._replace(stage="sample", gpus=1), study, table, gpu)
+    hours = seconds(job, study, table) / 3600.0
+    source = "guessed" if hours.known and played.disk.known else "unknown"
+    return Cost(hours, NOTHING, NOTHING, played.disk), source
 
 
 def _like(job: Job, unit: str) -> tuple[str, str, str]:

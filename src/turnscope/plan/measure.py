@@ -4,7 +4,7 @@
     python -m turnscope.plan.measure RESULTS ...
 
 Times are processor seconds (`cpu_seconds` in `run.json`), because a job waits for its core on a
-machine that does other things as well. Processes that an environment starts are not among them.
+machine that does other things as well. Processes that a job starts are among them.
 """
 
 import argparse

@@ -37,7 +37,8 @@ def units(job: Job, study: Study) -> dict[str, float]:
         # The episodes of both policies, under both.
         return {"scored": 4 * tests * spec["episodes"] * most}
     if job.stage == "sample":
-        return {"turn": (spec["tasks"] or tests) * spec["episodes"] * sum(spec["turns"])}
+        turns = (spec["tasks"] or tests) * spec["episodes"] * sum(spec["turns"])
+        return {"turn": turns / spec.get("parts", 1)}
     if job.stage == "probes":
         return {"turn": spec["progress"]["tasks"] * most}
     return _trained(job) if job.stage == "train" else {"turn": _matched(job)}
