@@ -675,6 +675,64 @@ def test_the_schema_knows_the_recipes():
         assert list(SCHEMA["$defs"][name]["properties"]) == fields
 
 
+def test_the_schema_knows_how_weights_are_trained():
+    from turnscope import tuning
+
+    parts = SCHEMA["$defs"]["tuning"]["properties"]
+    assert {name: part["default"] for name, part in parts.items()} == dataclasses.asdict(
+        tuning.Tuning()
+    )
+    for name, known in (
+        ("method", tuning.METHODS),
+        ("sampler", tuning.SAMPLERS),
+        ("sharding", tuning.SHARDINGS),
+    ):
+        assert tuple(parts[name]["enum"]) == known
+
+
+def loaded(**tuning):
+    model = {"backend": "transformers", "path": "Qwen/Qwen3-4B", "tuning": tuning}
+    return study(models__big=model, study__models=["big"])
+
+
+def test_a_loaded_model_may_say_how_it_is_trained(hub):
+    complete = config.check(loaded(processes=4), SCHEMA)
+    assert complete["models"]["big"]["tuning"] == {
+        "method": "full",
+        "rank": 32,
+        "alpha": 64,
+        "sampler": "transformers",
+        "processes": 4,
+        "sharding": "none",
+    }
+    assert "tuning" not in complete["models"]["nano"]
+
+
+@pytest.mark.parametrize(
+    ("tuning", "message"),
+    [
+        ({"method": "qlora"}, "models.big.tuning.method: 'qlora'"),
+        ({"processes": 0}, "models.big.tuning.processes: 0"),
+        ({"processes": 3}, "models.big.tuning.processes: 3 do not divide the 16 tasks of a step"),
+        ({"sharding": "fsdp"}, "models.big.tuning.sharding: 'fsdp' needs processes above 1"),
+        (
+            {"sharding": "fsdp", "processes": 2, "method": "lora"},
+            "models.big.tuning.sharding: 'fsdp' is for method full",
+        ),
+        ({"sampler": "vllm"}, "models.big.tuning.sampler: 'vllm' does not train yet"),
+    ],
+)
+def test_a_model_that_cannot_be_trained_so_is_refused(hub, tuning, message):
+    with pytest.raises(ValueError, match="models") as caught:
+        config.check(loaded(**tuning), SCHEMA)
+    assert str(caught.value).startswith(message)
+
+
+def test_a_model_that_is_built_is_trained_whole():
+    with pytest.raises(ValueError, match=r"models\.nano\.tuning: a model that is built"):
+        config.check(study(models__nano__tuning={"method": "lora"}), SCHEMA)
+
+
 def test_the_study_spells_out_the_recipes():
     from turnscope import nano, practice
 

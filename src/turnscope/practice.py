@@ -138,6 +138,23 @@ def play(study: Study, policy: Policy, tasks: Sequence[Task], step: int, recipe:
     return Batch(episodes, budgets, rewards, qualities, rows, advantages)
 
 
+def join(study: Study, parts: Sequence[Batch], group: int) -> Batch:
+    """Put the shares of a step together, and give credit anew: it may compare all of the step.
+
+    Args:
+        study: What is trained on.
+        parts: Whole groups each, in the order of the step.
+        group: Episodes in a group.
+    """
+    episodes, budgets, rewards, qualities = (
+        [one for part in parts for one in getattr(part, name)]
+        for name in ("episodes", "budgets", "rewards", "qualities")
+    )
+    rows = lay(episodes, rewards, qualities, budgets, group, study.immediate)
+    advantages = credit(study.algorithm, episodes, rows)
+    return Batch(episodes, budgets, rewards, qualities, rows, advantages)
+
+
 def pay(
     algorithm: Algorithm, episodes: Sequence[Episode], moments: Sequence[Moment]
 ) -> list[list[float] | None]:

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from turnscope import draws
+from turnscope.crew import ALONE, Crew
 from turnscope.practice import Study
 from turnscope.rollout import Start, in_batches, prefix_of
 from turnscope.types import Budget, Environment, Episode, Policy, Task, Turn
@@ -89,7 +90,7 @@ def choose(
     return sorted(chosen, key=lambda one: (one["turn"], one["task_id"], one["sample"]))
 
 
-def examine(study: Study, exam: Exam, policy: Policy) -> list[dict[str, Any]]:
+def examine(study: Study, exam: Exam, policy: Policy, crew: Crew = ALONE) -> list[dict[str, Any]]:
     """Play an exam.
 
     Args:
@@ -98,21 +99,22 @@ def examine(study: Study, exam: Exam, policy: Policy) -> list[dict[str, Any]]:
             blind for every policy.
         exam: What is played.
         policy: The policy as it is now.
+        crew: The processes that share the episodes; each returns all records.
 
     Returns:
         Records of table `progress`, without `env`, `model`, `policy` and `step`.
     """
-    return [*_own(study, exam, policy), *_probes(study, exam, policy)]
+    return [*_own(study, exam, policy, crew), *_probes(study, exam, policy, crew)]
 
 
-def _own(study: Study, exam: Exam, policy: Policy) -> Iterator[dict[str, Any]]:
+def _own(study: Study, exam: Exam, policy: Policy, crew: Crew) -> Iterator[dict[str, Any]]:
     budget = replace(study.budget, told=study.algorithm.told)
     starts = [
         Start(task, sample, draws.seed("exam", exam.seed, task.task_id, sample), budget)
         for task in exam.tasks
         for sample in range(exam.episodes)
     ]
-    played = _played(study.environment, starts, policy, draws.seed("exam", exam.seed))
+    played = _played(study.environment, starts, policy, draws.seed("exam", exam.seed), crew)
     for start, episode in zip(starts, played, strict=True):
         if episode.success is None:
             continue
@@ -121,7 +123,7 @@ def _own(study: Study, exam: Exam, policy: Policy) -> Iterator[dict[str, Any]]:
             yield row | {"success": episode.success}
 
 
-def _probes(study: Study, exam: Exam, policy: Policy) -> Iterator[dict[str, Any]]:
+def _probes(study: Study, exam: Exam, policy: Policy, crew: Crew) -> Iterator[dict[str, Any]]:
     tasks = {task.task_id: task for task in exam.tasks}
     starts, places = [], []
     for place, state in enumerate(exam.states):
@@ -141,7 +143,7 @@ def _probes(study: Study, exam: Exam, policy: Policy) -> Iterator[dict[str, Any]
                 )
             )
             places.append(place)
-    played = _played(study.environment, starts, policy, draws.seed("probe", exam.seed))
+    played = _played(study.environment, starts, policy, draws.seed("probe", exam.seed), crew)
     for start, place, episode in zip(starts, places, played, strict=True):
         number = len(start.prefix)
         if episode.success is not None:
@@ -167,9 +169,14 @@ def _graded(
 
 
 def _played(
-    environment: Callable[[], Environment], starts: Sequence[Start], policy: Policy, stream: int
+    environment: Callable[[], Environment],
+    starts: Sequence[Start],
+    policy: Policy,
+    stream: int,
+    crew: Crew = ALONE,
 ) -> list[Episode]:
-    return [*itertools.chain(*in_batches(environment, starts, policy, BATCH, stream))]
+    own = in_batches(environment, crew.share(starts), policy, BATCH, stream)
+    return crew.gather([*itertools.chain(*own)])
 
 
 def _record(start: Start, episode: Episode, number: int, who: dict[str, str]) -> dict[str, Any]:

@@ -8,8 +8,10 @@ from transformers import AutoModelForCausalLM
 
 from tests.played import episode, turn
 from turnscope.algorithms import ppo
+from turnscope.crew import ALONE
 from turnscope.critic import Critic, Tokens
 from turnscope.critic import value as critic
+from turnscope.tuning import Tuning
 from turnscope.types import StopReason
 
 USUAL = ppo.make(epochs=1, warmup=0).credit
@@ -43,7 +45,7 @@ def laid(played) -> Tokens:
 
 
 def value(folder, settings: Critic = SETTINGS, micro: int | None = None) -> critic.Value:
-    return settings.start(settings, folder, micro, torch.device("cpu"))
+    return settings.start(settings, folder, micro, torch.device("cpu"), ALONE, Tuning())
 
 
 def unlike_zero(one: critic.Value) -> critic.Value:

@@ -137,6 +137,11 @@ def gpus(wildcards):
     return 0 if built(wildcards) else 1
 
 
+def processes(wildcards):
+    """Return how many processes train one policy."""
+    return config["models"][wildcards.model].get("tuning", {}).get("processes", 1)
+
+
 def grown(first):
     """Ask for so much of a resource, and for as much again with every further attempt."""
 

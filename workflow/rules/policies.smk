@@ -155,11 +155,11 @@ rule train:
     priority: 1
     conda:
         "../../envs/turnscope.yaml"
-    threads: processors
+    threads: lambda wildcards: processors(wildcards) * processes(wildcards)
     resources:
         mem_mb=memory(4000),
         runtime=lasting(60, "train", train_spec),
-        gpu=gpus,
+        gpu=lambda wildcards: gpus(wildcards) * processes(wildcards),
     params:
         spec=train_spec,
         code=code_of("stages.train", "environments.{env}", "algorithms.{algorithm}"),

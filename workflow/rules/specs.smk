@@ -77,6 +77,7 @@ def train_spec(wildcards):
     common = dict(within(wildcards.env)["training"])
     del common["seeds"]
     progress = common.pop("progress")
+    tuning = config["models"][wildcards.model].get("tuning")
     return provenance.canonical(
         {
             "env": wildcards.env,
@@ -89,6 +90,9 @@ def train_spec(wildcards):
             "algorithm": studies.algorithm_of(config, wildcards.arm),
             "algorithm_options": arm["options"],
             "training": {**common, **arm["training"]},
+            # With the number of processes: in another order sums round otherwise, and one token
+            # that is drawn otherwise changes the rest of a training.
+            **({"tuning": tuning} if tuning else {}),
             "progress": progress
             and {
                 "seed": config["seed"],

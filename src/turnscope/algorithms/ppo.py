@@ -10,7 +10,9 @@ from pathlib import Path
 from typing import Any
 
 from turnscope.algorithms._arm import Algorithm, full, outcome
+from turnscope.crew import Crew
 from turnscope.critic import LEVELS, Critic
+from turnscope.tuning import Tuning
 
 
 def make(
@@ -65,8 +67,10 @@ def make(
     return Algorithm(turns=full, rewards=outcome, credit=critic)
 
 
-def _start(settings: Critic, base: Path, micro: int | None, device: Any) -> Any:
+def _start(
+    settings: Critic, base: Path, micro: int | None, device: Any, crew: Crew, tuning: Tuning
+) -> Any:
     # here, so that an edit of the network trains no other arm anew, and a plan needs no torch
     from turnscope.critic.value import Value
 
-    return Value(settings, base, micro, device)
+    return Value(settings, base, micro, device, crew, tuning)

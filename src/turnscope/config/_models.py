@@ -7,8 +7,9 @@ from typing import Any
 
 from turnscope import hub, registry, templates
 from turnscope.config import _schema
+from turnscope.config._local import trained, within
 
-LOADED = ("revision", "template", "thinking", "dtype")
+LOADED = ("revision", "template", "thinking", "dtype", "tuning")
 """Keys of a model that is not built."""
 
 
@@ -30,6 +31,7 @@ def problems(config: Mapping[str, Any]) -> Iterator[str]:
         elif name in config["study"]["models"]:
             yield from _source(model, path)
             yield from _template(model, path)
+            yield from _tuning(config, f"{path}.tuning", model.get("tuning"))
 
 
 def _takes_a_model(backend: str) -> bool:
@@ -88,6 +90,39 @@ def _unused(model: Mapping[str, Any], path: str) -> Iterator[str]:
     for key in LOADED:
         if key in model:
             yield f"{path}.{key}: the model is built; legal is this key with `path`"
+
+
+def _tuning(
+    config: Mapping[str, Any], path: str, tuning: Mapping[str, Any] | None
+) -> Iterator[str]:
+    """Yield what a model cannot be trained with.
+
+    Args:
+        config: The study.
+        path: The key.
+        tuning: Its value; None is all defaults.
+    """
+    if not tuning:
+        return
+    processes, sharded = tuning["processes"], tuning["sharding"] != "none"
+    if tuning["sampler"] != "transformers":
+        yield f"{path}.sampler: {tuning['sampler']!r} does not train yet; legal is transformers"
+    if sharded and processes == 1:
+        yield f"{path}.sharding: {tuning['sharding']!r} needs processes above 1; legal is none"
+    if sharded and tuning["method"] != "full":
+        yield (
+            f"{path}.sharding: {tuning['sharding']!r} is for method full, which has much to "
+            f"divide; with {tuning['method']} legal is none"
+        )
+    for env in config["study"]["environments"]:
+        common = within(config, env)["training"]["tasks"]
+        for arm in trained(config, env):
+            tasks = config["arms"][arm]["training"].get("tasks", common)
+            if tasks % processes:
+                yield (
+                    f"{path}.processes: {processes} do not divide the {tasks} tasks of a step of "
+                    f"arm {arm!r} in {env}; legal is a divisor, for a group stays in one process"
+                )
 
 
 def _source(model: Mapping[str, Any], path: str) -> Iterator[str]:

@@ -5,6 +5,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from turnscope.crew import Crew
+from turnscope.tuning import Tuning
+
 LEVELS = ("token", "turn")
 
 
@@ -25,9 +28,10 @@ class Critic:
     """Updates of the critic in each batch."""
     warmup: int
     """Steps in which only the critic learns."""
-    start: Callable[["Critic", Path, int | None, Any], Any]
+    start: Callable[["Critic", Path, int | None, Any, Crew, Tuning], Any]
     """Makes the value function, a `turnscope.critic.value.Value`: of these settings, the folder of
-    the base policy, the episodes in a forward pass, and a device."""
+    the base policy, the episodes in a forward pass, a device, the processes that learn together,
+    and how the policy is trained."""
 
 
 class Tokens(NamedTuple):

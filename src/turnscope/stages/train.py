@@ -2,7 +2,8 @@
 
 spec: `env`, `model`, `arm`, `policy`, `seed` (of the training), `options` (of the environment),
 `budget`, `algorithm`, `algorithm_options`, `training`, `progress`: `seed` (of the study), `tasks`
-(how many of the test tasks), `episodes` and `actions`; null measures nothing on the way.
+(how many of the test tasks), `episodes` and `actions`; null measures nothing on the way; and of a
+model that is loaded `tuning`, see `turnscope.tuning`, by whose processes the work is done.
 inputs: `tasks`, `policy` (of the base policy), and where there are any `states` (to probe) and
 `match` (table `training` of the policy whose tokens may be used). outputs: `training`, `progress`,
 and the policy beside them.
@@ -13,12 +14,23 @@ from pathlib import Path
 from typing import Any
 
 from turnscope import practice, progress, provenance, registry, sampling, tables, training
-from turnscope.stages import _job
+from turnscope.stages import _job, _ranks
+from turnscope.tuning import Tuning
 from turnscope.types import Budget, Task
 
 
 def run(spec: dict[str, Any], inputs: dict[str, Path], outputs: dict[str, Path]) -> None:
     """Write the folder of the policy, and tables `training` and `progress`."""
+    tuning = _tuning(spec)
+    processes = tuning.processes if tuning else 1
+    if processes == 1:
+        work(spec, inputs, outputs)
+    else:
+        _ranks.run("train", spec, inputs, outputs, processes)
+
+
+def work(spec: dict[str, Any], inputs: dict[str, Path], outputs: dict[str, Path]) -> None:
+    """Do so, or the share of one of several processes of which the first one writes."""
     tasks = tables.to_tasks(tables.read(inputs["tasks"], "tasks"))
     plugins = [f"environments.{spec['env']}", f"algorithms.{spec['algorithm']}"]
     key = provenance.key(
@@ -36,11 +48,19 @@ def run(spec: dict[str, Any], inputs: dict[str, Path], outputs: dict[str, Path])
         key,
         exam=_exam(spec, tasks, inputs) if spec["progress"] else None,
         tokens=_tokens(inputs["match"]) if "match" in inputs else None,
+        tuning=_tuning(spec),
     )
+    if not training.first():
+        return
     who = {name: spec[name] for name in ("env", "model", "policy")}
     for table, records in (("training", outcome.curves), ("progress", outcome.progress)):
         rows = [who | record for record in records]
         tables.write(tables.conform(rows, table), outputs[table], table)
+
+
+def _tuning(spec: dict[str, Any]) -> Tuning | None:
+    """Say how the weights of a model that is loaded are trained."""
+    return Tuning(**spec["tuning"]) if "tuning" in spec else None
 
 
 def _study(spec: dict[str, Any], tasks: list[Task]) -> practice.Study:

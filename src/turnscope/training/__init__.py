@@ -12,16 +12,20 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import torch
-from transformers import AutoModelForCausalLM, AutoTokenizer, PrinterCallback, TrainerState
+from transformers import AutoTokenizer, PrinterCallback, TrainerState
 from trl.trainer.grpo_config import GRPOConfig
 
-from turnscope import checkpoints, draws
+from turnscope import draws
 from turnscope.practice import Recipe, Study, check
 from turnscope.progress import Exam
+from turnscope.training import _layout, _ranks, _weights
 from turnscope.training._history import OURS, sampled
 from turnscope.training._trainer import PROGRESS, Trainer
+from turnscope.tuning import Tuning
 
 log = logging.getLogger(__name__)
+
+first = _ranks.first
 
 CURVES = {
     "reward": "reward",
@@ -52,8 +56,12 @@ def train(
     *,
     exam: Exam | None = None,
     tokens: int | None = None,
+    tuning: Tuning | None = None,
 ) -> Outcome:
     """Train one arm from a base policy, going on from the last complete checkpoint if there is one.
+
+    Several processes call this at a time, see `Tuning.processes`; `first` of them writes the
+    policy, all return the same.
 
     Args:
         study: What is trained on.
@@ -64,38 +72,48 @@ def train(
         name: What the checkpoints belong to; checkpoints under another name are not used.
         exam: What is played before the first step and at every checkpoint; None is nothing.
         tokens: Stop after the step in which so many tokens have been sampled in all.
+        tuning: Which weights are trained, and by how many processes; None, for a model that is
+            built here, is all of them by this one, in one pass backwards.
 
     Raises:
         ValueError: The recipe cannot be run, or has too few steps to sample so many tokens.
         FloatingPointError: A loss or a gradient is not finite.
     """
     check(recipe, len(study.tasks))
+    way = tuning or Tuning()
+    crew = _ranks.join(way.processes)
     words = AutoTokenizer.from_pretrained(base)
-    model: Any = AutoModelForCausalLM.from_pretrained(base, dtype=torch.float32)
-    checkpoint = checkpoints.last(scratch, name)
+    checkpoint = _ranks.last(crew, scratch, name)
     if checkpoint:
         log.info("going on from %s", checkpoint.name)
+    model = None
     if checkpoint and _done(checkpoint, recipe, tokens):
         # only the end of the job was lost; transformers would take one step too many
-        model = AutoModelForCausalLM.from_pretrained(checkpoint, dtype=torch.float32)
         state = TrainerState.load_from_json(str(checkpoint / "trainer_state.json"))
         progress = json.loads((checkpoint / PROGRESS).read_text())
     else:
-        settings = config(recipe, study, scratch)
-        trainer = Trainer(study, recipe, base, model, words, settings, exam, tokens)
+        settings = config(recipe, study, scratch, tuning)
+        loaded = _weights.load(base, way)
+        trainer = Trainer(study, recipe, base, loaded, words, settings, exam, tokens, crew, tuning)
         trainer.remove_callback(PrinterCallback)
-        log.info("training on %d tasks, %s", len(study.tasks), asdict(recipe))
-        if checkpoint is None:
-            trainer.examine()
+        log.info("training on %d tasks, %s, %s", len(study.tasks), asdict(recipe), asdict(way))
         trainer.train(resume_from_checkpoint=str(checkpoint) if checkpoint else None)
-        model, state, progress = trainer.model, trainer.state, trainer.progress
+        state, progress = trainer.state, trainer.progress
+        if way.method == "full" and way.sharding == "none":
+            model = trainer.model
+        else:  # where it is divided, or has what TRL does to an adapter's model
+            checkpoint = _ranks.last(crew, scratch, name)
     if tokens is not None and sampled(state.log_history) < tokens:
         raise ValueError(
             f"training.steps = {recipe.steps}: the arm sampled {sampled(state.log_history)} tokens "
             f"in them, and was to sample {tokens}; give it more steps"
         )
-    model.save_pretrained(folder)
-    words.save_pretrained(folder)
+    if _ranks.first():
+        if model is None:
+            assert checkpoint is not None, "a training ends with a checkpoint"
+            model = _weights.resumed(base, checkpoint, way)
+        _weights.save(model, base, folder, way)
+        words.save_pretrained(folder)
     return Outcome(_curves(state.log_history), progress)
 
 
@@ -121,22 +139,36 @@ def _curves(history: list[dict[str, Any]]) -> list[dict[str, Any]]:
     return rows
 
 
-def config(recipe: Recipe, study: Study, scratch: Path) -> GRPOConfig:
-    """Translate a recipe to TRL's words."""
+def config(recipe: Recipe, study: Study, scratch: Path, tuning: Tuning | None = None) -> GRPOConfig:
+    """Translate a recipe to TRL's words.
+
+    Raises:
+        ValueError: The tasks of a step cannot be divided among the processes.
+    """
+    way = tuning or Tuning()
+    tasks, rest = divmod(recipe.tasks, way.processes)
+    if rest:
+        raise ValueError(
+            f"tuning.processes = {way.processes}: must divide training.tasks = {recipe.tasks}"
+        )
+    episodes = tasks * recipe.group
+    passes = 1 if tuning is None else _layout.passes(episodes, recipe.micro)
+    # With one update a batch both average over its tokens, but bnpo over those of each pass.
+    loss = recipe.loss if tuning is None or recipe.loss != "bnpo" else "dapo"
     return GRPOConfig(
         output_dir=str(scratch),
         max_steps=recipe.steps,
-        per_device_train_batch_size=recipe.tasks * recipe.group,
+        per_device_train_batch_size=episodes // passes,
         num_generations=recipe.group,
-        gradient_accumulation_steps=1,
-        steps_per_generation=1,  # with num_iterations 1, checkpoints fall between batches
+        gradient_accumulation_steps=passes,
+        steps_per_generation=passes,  # with num_iterations 1, checkpoints fall between batches
         num_iterations=1,
         shuffle_dataset=False,  # its order after the first pass is lost when a run is resumed
         learning_rate=recipe.learning_rate,
         lr_scheduler_type="constant_with_warmup",
         warmup_steps=recipe.warmup,
         max_grad_norm=recipe.gradient_norm,
-        loss_type=recipe.loss,
+        loss_type=loss,
         beta=recipe.kl,
         epsilon=recipe.clip,
         temperature=1.0,
@@ -150,6 +182,9 @@ def config(recipe: Recipe, study: Study, scratch: Path) -> GRPOConfig:
         save_steps=recipe.checkpoint_steps,
         save_total_limit=2,
         logging_steps=1,
+        ddp_broadcast_buffers=False,  # none of them changes
+        ddp_find_unused_parameters=False,
+        fsdp=way.sharding == "fsdp",
         report_to=[],
         disable_tqdm=True,
     )

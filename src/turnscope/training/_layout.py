@@ -1,10 +1,12 @@
 """From turns to the tokens of TRL's tensors."""
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import torch
 
+from turnscope import padding
 from turnscope.practice import Batch
 
 
@@ -52,3 +54,50 @@ def whole(output: dict[str, Any]) -> tuple[Any, Any]:
         for part in ("ids", "mask")
     )
     return ids, mask
+
+
+def passes(episodes: int, most: int | None) -> int:
+    """Say in how many passes of equal size gradients are added up.
+
+    Args:
+        episodes: Of a step and process.
+        most: Episodes in a pass; None is all.
+    """
+    return next(
+        number
+        for number in range(1, episodes + 1)
+        if episodes % number == 0 and episodes // number <= (most or episodes)
+    )
+
+
+def scored(
+    score: Callable[[Any, Any, int], tuple[Any, Any]],
+    ids_BL: Any,
+    mask_BL: Any,
+    keep: int,
+    most: int,
+) -> tuple[Any, Any]:
+    """Score episodes of similar length together, without the padding that they do not need.
+
+    Args:
+        score: Returns log-probabilities and entropies (or None) of the last tokens of some rows,
+            given their tokens, mask, and the number of these last tokens.
+        ids_BL: Prompts and completions.
+        mask_BL: 1 for each token, 0 for padding.
+        keep: Columns of the completions.
+        most: Episodes that are scored together.
+
+    Returns:
+        What `score` returns, of all rows, shapes (B, keep).
+    """
+    found, places = [], []
+    pad = torch.nn.functional.pad
+    for rows, left, right in padding.parts(mask_BL, most):
+        shown = right - (ids_BL.size(1) - keep)
+        parts = score(ids_BL[rows, left:right], mask_BL[rows, left:right], shown)
+        fill = (0, keep - shown)
+        found.append([None if part is None else pad(part, fill) for part in parts])
+        places.append(rows)
+    back = torch.argsort(torch.cat(places))
+    scores, entropies = zip(*found, strict=True)
+    return torch.cat(scores)[back], (None if entropies[0] is None else torch.cat(entropies)[back])
