@@ -9,7 +9,7 @@ SNAKEMAKE := $(BIN)/snakemake --cores $(CORES)
 PIP := $(BIN)/python -m pip install --disable-pip-version-check --no-input --quiet
 
 .DEFAULT_GOAL := help
-.PHONY: help figures plan study arms code sql calls calibrate restore test vllm check docs bench verify clean
+.PHONY: help figures plan study arms code sql calls smoke calibrate restore test vllm check docs bench verify clean
 
 help:  ## list the targets
 	@sed -n 's/^\([a-z]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 10
@@ -37,6 +37,11 @@ sql: $(VENV)/.run  ## the study of databases alone, config/sql.yaml, under resul
 calls: $(VENV)/.run  ## the study of function calls alone, config/calls.yaml, under results/calls
 	@$(SNAKEMAKE) all --configfile config/$@.yaml --directory results/$@ --quiet host reason
 
+smoke: $(VENV)/.run  ## a small real language model through all of it, config/smoke.yaml, under results/smoke
+	@PYTHONPATH=src $(BIN)/python -m turnscope.smollm2 --temperature 0.3 results/$@/models/smollm2
+	@$(SNAKEMAKE) all --configfile config/$@.yaml --directory results/$@ --quiet host reason
+	@echo "report:  $(CURDIR)/results/$@/results/report.html"
+
 calibrate: $(VENV)/.run  ## run the analysis on 500 studies without any effect; the next report shows it
 	@$(SNAKEMAKE) calibrate --quiet host reason
 	@PYTHONPATH=src $(BIN)/python -m turnscope.calibration results/calibration/calibration.parquet
@@ -50,7 +55,8 @@ test: $(VENV)/.dev  ## set up and run all tests
 
 vllm: $(VLLM)/.run  ## set up vLLM for a CPU in .venv-vllm, and test that backend
 	@TURNSCOPE_VLLM=1 OMP_NUM_THREADS=1 PYTHONPATH=src $(VLLM)/bin/python -m pytest -q \
-		tests/policies/test_vllm.py tests/stages/test_vllm.py
+		$(wildcard tests/policies/test_vllm*.py tests/stages/test_vllm*.py \
+		tests/training/test_vllm*.py tests/workflow/test_vllm*.py tests/test_smollm2*.py)
 
 check: $(VENV)/.dev  ## style, types, layers, workflow, spelling
 	@$(BIN)/ruff format --check --quiet .

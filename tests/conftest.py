@@ -68,3 +68,13 @@ def words(nano_folder: Path) -> Any:
     from transformers import AutoTokenizer
 
     return AutoTokenizer.from_pretrained(nano_folder)
+
+
+@pytest.fixture(scope="session")
+def smollm2_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder of SmolLM2-135M-Instruct; not to be written to."""
+    from turnscope import smollm2
+
+    folder = tmp_path_factory.mktemp("models") / "smollm2"
+    smollm2.convert(folder)
+    return folder

@@ -20,7 +20,7 @@ class Crew(NamedTuple):
     """How many there are."""
     gather: Callable[[list[Any]], list[Any]] = list
     """Joins the lists of all processes, in the order of their ranks."""
-    add: Callable[[Any], None] = _alone
+    add: Callable[[Any], Any] = _alone
     """Replaces a tensor by its sum over all processes, in place."""
 
     def share(self, rows: Sequence[Any]) -> Sequence[Any]:

@@ -24,6 +24,8 @@ class Tuning:
     """What the adapter adds is multiplied by `alpha / rank`."""
     sampler: str = "transformers"
     """One of `SAMPLERS`: who plays the episodes of training."""
+    server: bool = False
+    """Whether vLLM is a server of its own, and not in the process of the trainer."""
     processes: int = 1
     """Processes that train one policy together, each on a GPU of its own if there are GPUs."""
     sharding: str = "none"

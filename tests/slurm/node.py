@@ -9,6 +9,7 @@ import fcntl
 import os
 import secrets
 import shutil
+import signal
 import socket
 import subprocess
 import tempfile
@@ -105,8 +106,8 @@ def running() -> Iterator[str]:
     place = Path(tempfile.gettempdir())
     with (place / "turnscope-slurm.lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
-        for left in place.glob("turnscope-slurm-*"):  # by tests that were killed
-            shutil.rmtree(left, ignore_errors=True)
+        for left in place.glob("turnscope-slurm-*"):
+            _clear(left)
         folder = Path(tempfile.mkdtemp(prefix="turnscope-slurm-", dir=place))
         try:
             with ExitStack() as stack:
@@ -143,6 +144,17 @@ def wait(until: Callable[[], object], otherwise: str) -> None:
     while not until():
         assert time.monotonic() < end, otherwise
         time.sleep(0.1)
+
+
+def _clear(left: Path) -> None:
+    """Remove what killed tests left: files, and jobs that would wait for their SLURM for ever."""
+    for entry in Path("/proc").iterdir():
+        try:
+            if f"{left}/spool/".encode() in (entry / "cmdline").read_bytes():
+                os.killpg(int(entry.name), signal.SIGKILL)  # a job's script leads its group
+        except (OSError, ValueError):  # no process, none any more, or no leader
+            continue
+    shutil.rmtree(left, ignore_errors=True)
 
 
 def _empty() -> None:

@@ -54,7 +54,7 @@ def begin(repo: Path, *arguments: str) -> Run:
 
 def finish(run: Run) -> tuple[int, str]:
     """Wait for Snakemake; return its exit code and what it said."""
-    code = run.process.wait(timeout=1800)
+    code = run.process.wait(timeout=3600)
     return code, run.said.read_text()
 
 

@@ -22,6 +22,6 @@ def _device(state: PartialState) -> None:
 
 if __name__ == "__main__":
     if '"fsdp"' in sys.argv[-1]:
-        PartialState._prepare_backend = _backend
-        PartialState.set_device = _device
+        setattr(PartialState, "_prepare_backend", _backend)  # noqa: B010 - it has another type
+        setattr(PartialState, "set_device", _device)  # noqa: B010
     sys.exit(_ranks._main(*sys.argv[1:]))

@@ -112,7 +112,7 @@ def test_weights_go_back_to_the_format_they_came_in_and_rounding_is_told(
 
 def test_what_rounding_takes_from_an_adapter():
     """Next to 1, numbers in bf16 are 1/128 apart: of 1/256 + 1/64 only the latter is kept."""
-    layer = torch.nn.Sequential(torch.nn.Linear(2, 1, bias=False)).to(torch.bfloat16)
+    layer: Any = torch.nn.Sequential(torch.nn.Linear(2, 1, bias=False)).to(torch.bfloat16)
     torch.nn.init.ones_(layer[0].weight)
     model: Any = get_peft_model(layer, LoraConfig(r=1, lora_alpha=1, target_modules=["0"]))
     assert _weights._lost(model) == 0

@@ -72,13 +72,15 @@ def stage(name, inputs, outputs):
 def code_of(*modules):
     """Name the code behind a job: a digest, and the modules that it starts from.
 
-    Modules may contain wildcards, and {backend} of the model and {algorithm} of the arm.
+    Modules may contain wildcards, {backend} and {sampler} of the model, {algorithm} of the arm.
     """
 
     def code(wildcards):
         names = dict(wildcards.items())
         if "model" in names:
-            names["backend"] = config["models"][names["model"]]["backend"]
+            model = config["models"][names["model"]]
+            names["backend"] = model["backend"]
+            names["sampler"] = model.get("tuning", {}).get("sampler", "transformers")
         if "arm" in names:
             names["algorithm"] = studies.algorithm_of(config, names["arm"])
         starts = [module.format(**names) for module in modules]
@@ -221,8 +223,19 @@ def shards_of(wildcards):
     A set that is there stays as it was played while its specification does: it would come out
     equal, and yet all that is made from it would be made again.
     """
-    env, spec = wildcards.env, json.loads(played_spec(wildcards))
     condition = wildcards.get("condition", "heated")
+    key = wildcards.env, wildcards.model, wildcards.policy, condition
+    if key not in CUT:
+        CUT[key] = _cut(wildcards, condition)
+    return CUT[key]
+
+
+CUT = {}
+"""In how many parts each set is played: Snakemake asks for it at every file of every part."""
+
+
+def _cut(wildcards, condition):
+    env, spec = wildcards.env, json.loads(played_spec(wildcards))
     folder = "heated" if condition == "heated" else "episodes"
     own = "" if condition == "heated" else f"/{condition}"
     mark = Path(f"results/{folder}/{env}/{wildcards.model}/{wildcards.policy}{own}/provenance.json")

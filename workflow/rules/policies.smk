@@ -162,7 +162,9 @@ rule train:
         gpu=lambda wildcards: gpus(wildcards) * processes(wildcards),
     params:
         spec=train_spec,
-        code=code_of("stages.train", "environments.{env}", "algorithms.{algorithm}"),
+        code=code_of(
+            "stages.train", "environments.{env}", "algorithms.{algorithm}", "policies.{sampler}"
+        ),
     message:
         "Train {wildcards.arm}, seed {wildcards.seed}, from {wildcards.model} in {wildcards.env}"
     shell:

@@ -41,6 +41,8 @@ def taken(model):
 def base_spec(wildcards):
     """Say how the base policy is made or where it comes from."""
     settings = config["environments"][wildcards.env]
+    model = dict(within(wildcards.env)["models"][wildcards.model])
+    model.pop("tuning", None)
     return provenance.canonical(
         {
             "env": wildcards.env,

@@ -9,7 +9,7 @@ from turnscope import hub, registry, templates
 from turnscope.config import _schema
 from turnscope.config._local import trained, within
 
-LOADED = ("revision", "template", "thinking", "dtype", "tuning")
+LOADED = ("revision", "template", "thinking", "dtype")
 """Keys of a model that is not built."""
 
 
@@ -28,9 +28,11 @@ def problems(config: Mapping[str, Any]) -> Iterator[str]:
             yield from _build(model["build"], keys)
             yield from _rebuilt(config, model["build"], keys)
             yield from _unused(model, path)
+            yield from _whole(f"{path}.tuning", model.get("tuning"))
         elif name in config["study"]["models"]:
             yield from _source(model, path)
             yield from _template(model, path)
+        if name in config["study"]["models"]:
             yield from _tuning(config, f"{path}.tuning", model.get("tuning"))
 
 
@@ -105,8 +107,11 @@ def _tuning(
     if not tuning:
         return
     processes, sharded = tuning["processes"], tuning["sharding"] != "none"
-    if tuning["sampler"] != "transformers":
-        yield f"{path}.sampler: {tuning['sampler']!r} does not train yet; legal is transformers"
+    if tuning["server"] and tuning["sampler"] != "vllm":
+        yield (
+            f"{path}.server: there is none of sampler {tuning['sampler']!r}; legal is false, or "
+            "sampler vllm"
+        )
     if sharded and processes == 1:
         yield f"{path}.sharding: {tuning['sharding']!r} needs processes above 1; legal is none"
     if sharded and tuning["method"] != "full":
@@ -123,6 +128,13 @@ def _tuning(
                     f"{path}.processes: {processes} do not divide the {tasks} tasks of a step of "
                     f"arm {arm!r} in {env}; legal is a divisor, for a group stays in one process"
                 )
+
+
+def _whole(path: str, tuning: Mapping[str, Any] | None) -> Iterator[str]:
+    """Yield why a model that is built is not tuned so: it is trained whole by one process."""
+    for name, legal in (("method", "full"), ("processes", 1)):
+        if tuning and tuning[name] != legal:
+            yield f"{path}.{name}: {tuning[name]!r} is for models that are loaded; legal is {legal}"
 
 
 def _source(model: Mapping[str, Any], path: str) -> Iterator[str]:

@@ -23,6 +23,7 @@ from transformers import AutoConfig, AutoTokenizer
 from turnscope import draws
 from turnscope.chat import Renderer
 from turnscope.policies import _seats
+from turnscope.policies._served import Request, Said, Served
 from turnscope.types import Action, Seat
 
 VERSION = "0.31.0"
@@ -53,7 +54,8 @@ class Policy:
     """A causal language model that talks to environments through vLLM.
 
     Args:
-        model: A `vllm.LLM`, see `engine`, or the folder or hub name to load it from.
+        model: A `vllm.LLM`, see `engine`, or a server that runs elsewhere, or the folder or hub
+            name to load from.
         tokenizer: Its tokenizer; loaded from the same place by default.
         temperature: Divides the logits before sampling; stored log-probabilities ignore it.
         dtype: Number format of the weights when they are loaded here; None is as they are stored.
@@ -90,6 +92,29 @@ class Policy:
             self.renderer = Renderer(tokenizer, **(chat or {}))
             self.model = model
         self.temperature = temperature
+        served = isinstance(self.model, Served)
+        self.longest = self.model.longest if served else self.model.model_config.max_model_len
+
+    def say(self, requests: Sequence[Request]) -> list[Said]:
+        """Sample turns; nothing but the end of a turn or its limit ends one."""
+        if isinstance(self.model, Served):
+            return self.model.say(requests, self.temperature, self.renderer.end_id)
+        params = [
+            library().SamplingParams(
+                temperature=self.temperature,
+                seed=request.seed,
+                max_tokens=request.limit,
+                stop_token_ids=[self.renderer.end_id],
+                ignore_eos=True,
+                logprobs=0,
+                detokenize=False,
+            )
+            for request in requests
+        ]
+        prompts = [{"prompt_token_ids": request.tokens} for request in requests]
+        with torch.random.fork_rng(devices=[]):  # on a CPU, vLLM draws from there to no end
+            answers = self.model.generate(prompts, params, use_tqdm=False)
+        return [_said(answer.outputs[0]) for answer in answers]
 
     def begin(self, seats: Sequence[Seat]) -> "Conversation":
         """Start one conversation at each seat."""
@@ -101,8 +126,6 @@ class Conversation:
 
     def __init__(self, policy: Policy, seats: Sequence[Seat]):
         self._policy = policy
-        self._params = library().SamplingParams
-        self._longest = policy.model.model_config.max_model_len
         self._seeds = [seat.policy_seed for seat in seats]
         self._counts = [_seats.said(seat) for seat in seats]
         self._tools = [_seats.tools(seat) for seat in seats]
@@ -117,14 +140,15 @@ class Conversation:
         for row, context in zip(rows, contexts, strict=True):
             self._tokens[row] += context
             self._fits(row)
-        requests = [self._request(row, limit) for row, limit in zip(rows, limits, strict=True)]
-        with torch.random.fork_rng(devices=[]):  # on a CPU, vLLM draws from there to no end
-            answers = self._policy.model.generate(
-                [{"prompt_token_ids": self._tokens[row]} for row in rows], requests, use_tqdm=False
-            )
+        requests = [
+            # seeds of vLLM are signed
+            Request(self._tokens[row], draws.mix(self._seeds[row], self._counts[row]) >> 1, limit)
+            for row, limit in zip(rows, limits, strict=True)
+        ]
+        answers = self._policy.say(requests)
         return [
-            self._take(row, context, answer.outputs[0], limit)
-            for row, context, answer, limit in zip(rows, contexts, answers, limits, strict=True)
+            self._take(row, context, said, limit)
+            for row, context, said, limit in zip(rows, contexts, answers, limits, strict=True)
         ]
 
     def _render(self, row: int, observation: str) -> list[int]:
@@ -133,22 +157,9 @@ class Conversation:
             return list(renderer.first(observation, self._tools[row]))
         return list(renderer.reply(observation, before[-1] == renderer.end_id))
 
-    def _request(self, row: int, limit: int) -> Any:
-        """Ask for one turn: nothing but the end of a turn or its limit ends it."""
-        return self._params(
-            temperature=self._policy.temperature,
-            seed=draws.mix(self._seeds[row], self._counts[row]) >> 1,  # vLLM's are signed
-            max_tokens=limit,
-            stop_token_ids=[self._policy.renderer.end_id],
-            ignore_eos=True,
-            logprobs=0,
-            detokenize=False,
-        )
-
-    def _take(self, row: int, context: list[int], output: Any, limit: int) -> Action:
+    def _take(self, row: int, context: list[int], said: Said, limit: int) -> Action:
         """Note what was said."""
-        ids = list(output.token_ids)
-        scores = [at[said].logprob for at, said in zip(output.logprobs, ids, strict=True)]
+        ids, scores = said
         if not all(map(math.isfinite, scores)):
             raise ValueError("the model's log-probabilities are not finite: its weights diverged")
         self._tokens[row] += ids
@@ -159,11 +170,18 @@ class Conversation:
 
     def _fits(self, row: int) -> None:
         """Refuse to cut a turn where the model's context ends: limits belong to the budget."""
-        if len(self._tokens[row]) >= self._longest:
+        longest = self._policy.longest
+        if len(self._tokens[row]) >= longest:
             raise ValueError(
                 f"task {self._names[row]}: {len(self._tokens[row])} tokens leave no room for a "
-                f"turn in the model's context of {self._longest}; legal is a smaller budget"
+                f"turn in the model's context of {longest}; legal is a smaller budget"
             )
+
+
+def _said(output: Any) -> Said:
+    """Read what vLLM returns of one turn."""
+    ids = list(output.token_ids)
+    return Said(ids, [at[one].logprob for at, one in zip(output.logprobs, ids, strict=True)])
 
 
 def engine(

@@ -52,11 +52,12 @@ def run(
         ValueError: The same, and it was the fault of the user.
     """
     # here, for what starts no processes needs no torch
-    from torch.distributed import TCPStore
+    from torch import distributed
 
     places = [{name: str(path) for name, path in files.items()} for files in (inputs, outputs)]
     work = [sys.executable, "-m", MODULE, stage, json.dumps([spec, *places])]
-    store = TCPStore("127.0.0.1", 0, is_master=True, wait_for_workers=False)
+    meeting: Any = distributed  # whose classes are not typed
+    store = meeting.TCPStore("127.0.0.1", 0, is_master=True, wait_for_workers=False)
     with tempfile.TemporaryDirectory() as reports:
         started: list[subprocess.Popen[bytes]] = []
         try:

@@ -32,7 +32,9 @@ def run(spec: dict[str, Any], inputs: dict[str, Path], outputs: dict[str, Path])
 def work(spec: dict[str, Any], inputs: dict[str, Path], outputs: dict[str, Path]) -> None:
     """Do so, or the share of one of several processes of which the first one writes."""
     tasks = tables.to_tasks(tables.read(inputs["tasks"], "tasks"))
+    tuning = _tuning(spec)
     plugins = [f"environments.{spec['env']}", f"algorithms.{spec['algorithm']}"]
+    plugins.append(f"policies.{(tuning or Tuning()).sampler}")
     key = provenance.key(
         "train",
         spec,
@@ -48,7 +50,7 @@ def work(spec: dict[str, Any], inputs: dict[str, Path], outputs: dict[str, Path]
         key,
         exam=_exam(spec, tasks, inputs) if spec["progress"] else None,
         tokens=_tokens(inputs["match"]) if "match" in inputs else None,
-        tuning=_tuning(spec),
+        tuning=tuning,
     )
     if not training.first():
         return

@@ -18,7 +18,7 @@ from trl.trainer.grpo_config import GRPOConfig
 from turnscope import draws
 from turnscope.practice import Recipe, Study, check
 from turnscope.progress import Exam
-from turnscope.training import _layout, _ranks, _weights
+from turnscope.training import _layout, _ranks, _sampler, _weights
 from turnscope.training._history import OURS, sampled
 from turnscope.training._trainer import PROGRESS, Trainer
 from turnscope.tuning import Tuning
@@ -153,6 +153,7 @@ def config(recipe: Recipe, study: Study, scratch: Path, tuning: Tuning | None = 
         )
     episodes = tasks * recipe.group
     passes = 1 if tuning is None else _layout.passes(episodes, recipe.micro)
+    divided: Any = way.sharding == "fsdp"  # True is its newest form, its type an older one
     # With one update a batch both average over its tokens, but bnpo over those of each pass.
     loss = recipe.loss if tuning is None or recipe.loss != "bnpo" else "dapo"
     return GRPOConfig(
@@ -184,7 +185,8 @@ def config(recipe: Recipe, study: Study, scratch: Path, tuning: Tuning | None = 
         logging_steps=1,
         ddp_broadcast_buffers=False,  # none of them changes
         ddp_find_unused_parameters=False,
-        fsdp=way.sharding == "fsdp",
+        fsdp=divided,
         report_to=[],
         disable_tqdm=True,
+        **_sampler.options(way.sampler, way.server),
     )

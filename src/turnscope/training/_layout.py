@@ -7,7 +7,14 @@ import numpy as np
 import torch
 
 from turnscope import padding
-from turnscope.practice import Batch
+from turnscope.practice import Batch, Recipe, Study, order
+
+
+def places(study: Study, recipe: Recipe) -> list[dict[str, Any]]:
+    """List the task of each place of each step, as TRL takes it."""
+    return [
+        {"prompt": study.tasks[place].task_id, "place": place} for place in order(study, recipe)
+    ]
 
 
 def spread(batch: Batch, width: int) -> Any:

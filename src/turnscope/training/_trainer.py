@@ -21,12 +21,12 @@ from turnscope import checkpoints, monitor, practice, progress
 from turnscope.crew import ALONE, Crew
 from turnscope.critic import Critic, Tokens
 from turnscope.policies.transformers import Policy
-from turnscope.practice import Batch, Recipe, Study, order, tokens
+from turnscope.practice import Batch, Recipe, Study, tokens
 from turnscope.progress import Exam
-from turnscope.training import _shards
+from turnscope.training import _sampler, _shards
 from turnscope.training._broken import dump
 from turnscope.training._history import OURS, Enough, Opening, Pooled, curve, sampled
-from turnscope.training._layout import complete, scored, spread, whole
+from turnscope.training._layout import complete, places, scored, spread, whole
 from turnscope.training._reference import Reference, divergence
 from turnscope.tuning import Tuning, adapter
 
@@ -73,16 +73,17 @@ class Trainer(GRPOTrainer):
         self.progress: list[dict[str, Any]] = []
         self._rows: list[dict[str, Any]] = []
         self._batch: Batch | None = None
-        super().__init__(
-            model=model,
-            reward_funcs=[paid],
-            args=config,
-            train_dataset=_places(study, recipe),
-            processing_class=words,
-            rollout_func=_play,
-            callbacks=[Enough(enough), Opening(self.examine)],
-            peft_config=adapter(way) if way.method == "lora" else None,
-        )
+        with _sampler.engines():
+            super().__init__(
+                model=model,
+                reward_funcs=[paid],
+                args=config,
+                train_dataset=Dataset.from_list(places(study, recipe)),
+                processing_class=words,
+                rollout_func=_play,
+                callbacks=[Enough(enough), Opening(self.examine)],
+                peft_config=adapter(way) if way.method == "lora" else None,
+            )
         if self.mask_truncated_completions:
             raise ValueError("episodes that use up their budget must stay in the loss")
         if self.accelerator.num_processes != crew.size:
@@ -93,7 +94,7 @@ class Trainer(GRPOTrainer):
         if self.is_fsdp_enabled:
             _shards.precise(self.accelerator)
         plain: Any = self.accelerator.unwrap_model(self.model)
-        self.policy = Policy(plain, words)
+        self.policy = _sampler.policy(self, words) if self.use_vllm else Policy(plain, words)
         self.reference = Reference(plain, self.ref_model, recipe.reference, way, self.accelerator)
         credit = study.algorithm.credit
         self.value: Any = None
@@ -119,6 +120,8 @@ class Trainer(GRPOTrainer):
             self._all(credit_BC[said_BC] == 0).float().mean().item()
         )  # NaN if nothing was said
         self._note({"zero_advantage_share": unmoved, "kl": self._divergence(output, said_BC)})
+        if self.use_vllm:
+            self._note(_sampler.agreement(output, said_BC, self._all))
         return output
 
     def _all(self, tensor: Any) -> Any:
@@ -172,7 +175,7 @@ class Trainer(GRPOTrainer):
             "prompt_ids": [prompt for prompt, _, _ in rows],
             "completion_ids": [completion for _, completion, _ in rows],
             "env_mask": [mask for _, _, mask in rows],
-            "logprobs": None,
+            "logprobs": _sampler.scores(batch, rows) if self.use_vllm else None,
             "payment": [None if paid is None else float(sum(paid)) for paid in batch.rewards],
         }
 
@@ -189,7 +192,11 @@ class Trainer(GRPOTrainer):
 
     @contextmanager
     def _playing(self) -> Iterator[None]:
-        """Let the policy play in the number format in which it is trained."""
+        """Let the policy play as the weights are now, in the number format of the training."""
+        if self.use_vllm:
+            _sampler.refresh(self)
+            yield
+            return
         with self.accelerator.autocast(), _shards.gathered(self.policy.model):
             yield
 
@@ -277,14 +284,6 @@ class Trainer(GRPOTrainer):
             self.progress = json.loads((Path(checkpoint) / PROGRESS).read_text())
             if self.value is not None:
                 self.value.load(Path(checkpoint))
-
-
-def _places(study: Study, recipe: Recipe) -> Dataset:
-    """List the task of each place of each step."""
-    places = order(study, recipe)
-    return Dataset.from_list(
-        [{"prompt": study.tasks[place].task_id, "place": place} for place in places]
-    )
 
 
 def _play(prompts: list[Any], trainer: Any) -> dict[str, Any]:
