@@ -16,6 +16,8 @@ configfile: f"{workflow.basedir}/config.yaml"
 
 include: "workflow/rules/common.smk"
 include: "workflow/rules/specs.smk"
+include: "workflow/rules/resources.smk"
+include: "workflow/rules/shards.smk"
 
 
 rule all:

@@ -28,7 +28,8 @@ def words(smollm2_folder: Path) -> Any:
 @pytest.fixture(scope="module")
 def model(smollm2_folder: Path) -> Any:
     torch.set_num_threads(1)
-    model, said = AutoModelForCausalLM.from_pretrained(smollm2_folder, output_loading_info=True)
+    found: Any = AutoModelForCausalLM.from_pretrained(smollm2_folder, output_loading_info=True)
+    model, said = found
     assert not any(said[kind] for kind in ("missing_keys", "unexpected_keys", "mismatched_keys"))
     return model.eval()
 

@@ -60,11 +60,12 @@ def test_text_that_is_no_action_wastes_the_turn():
 def test_grid_view_draws_the_lake_every_turn():
     env = Environment(view="grid")
     first = env.reset(make_task(SMALL, slip=0.2), 0)
-    assert first.endswith("\nP__\n_O_\n_OG")
+    asked = "\nAnswer with one word: left, down, right or up."
+    assert first.endswith("\nP__\n_O_\n_OG" + asked)
     assert "probability 0.2" in first
     env.reset(make_task(SMALL), 0)
     assert env.step("right").observation == "_P_\n_O_\n_OG"
-    assert env.step("?").observation == "_P_\n_O_\n_OG\nsay left, down, right or up"
+    assert env.step("?").observation == "_P_\n_O_\n_OG" + asked
     assert env.step("down").observation == "___\n_X_\n_OG"
     env.reset(make_task(SMALL), 0)
     for action in ["right", "right", "down"]:

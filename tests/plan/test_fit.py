@@ -9,7 +9,8 @@ TRAINING = {"steps": 1, "tasks": 2, "group": 2, "checkpoint_steps": 1, "micro": 
 
 
 def test_each_kind_of_job_is_judged_on_each_gpu():
-    jobs = [job("tasks"), BASE, job("sample"), job("train", training=TRAINING), job("likelihood")]
+    part = job("sample", backend="vllm")._replace(rule="shard")
+    jobs = [job("tasks"), BASE, part, job("train", training=TRAINING), job("likelihood")]
     found = {row.kind: row for row in fit.rows(jobs, study_of(jobs))}
     assert set(found) == {"play", "train", "likelihood"}
     # Trained whole on one GPU: 22 bytes of 8.19 parameters and more.
@@ -36,11 +37,21 @@ def test_a_tuning_is_heeded_and_a_critic_has_a_line_of_its_own():
 
 
 def test_more_at_once_counts():
-    one, two = (job("train", training=TRAINING | {"micro": micro}) for micro in (1, 2))
+    tuning = {"sampler": "vllm", "server": True}
+    one, two = (
+        job("train", training=TRAINING | {"micro": micro}, tuning=tuning) for micro in (1, 2)
+    )
     jobs = [job("tasks"), BASE, one, two]
     (row,) = fit.rows(jobs, study_of(jobs))
     (less,) = fit.rows(jobs[:-1], study_of(jobs))
     assert row.needs[0].activations == 2 * less.needs[0].activations
+
+
+def test_transformers_plays_a_batch_as_large_as_it_is():
+    jobs = [job("tasks"), BASE, job("sample", batch=1), job("sample", batch=100)]
+    (many,) = fit.rows(jobs, study_of(jobs))
+    (one,) = fit.rows(jobs[:-1], study_of(jobs))
+    assert many.needs[0].activations == 100 * one.needs[0].activations > 0
 
 
 def test_what_is_built_or_not_known_has_no_line():

@@ -71,6 +71,25 @@ def test_a_critic_is_another_network():
     assert lora.fits(H100)
 
 
+def test_a_critic_is_whole_on_each_gpu():
+    tuning = FULL | {"processes": 4, "sharding": "fsdp"}
+    policy = memory.trained(SMALL, H100, tuning, TOKENS)
+    both = memory.trained(SMALL, H100, tuning, TOKENS, critic=True)
+    assert both.total - policy.total == pytest.approx(18 * 4.0225e9, rel=1e-3)
+    assert policy.fits(H100)
+    assert not both.fits(H100)
+
+
+def test_transformers_keep_keys_and_values_of_all_that_they_play():
+    # 147,456 bytes of a token, in 128 episodes of 10,000 tokens.
+    need = memory.cached(SMALL, 1, 128 * 10_000)
+    assert gb(need)[:4] == pytest.approx([8.04, 0, 0, 188.74], abs=0.01)
+    tuning = LORA | {"sampler": "transformers"}
+    learning = memory.trained(SMALL, H200, tuning, 0, side=128 * 10_000)
+    assert gb(learning)[3] == pytest.approx(188.74, abs=0.01)
+    assert gb(memory.trained(SMALL, H200, LORA, 0, side=128 * 10_000))[3] == 0
+
+
 def test_playing_takes_its_share_whatever_the_model():
     # 0.45 x 80 = 36; 36 - 8.04 - 4 and 36 - 16.38 - 4 for keys and values.
     assert gb(memory.played(SMALL, H100, 1)) == [0, 0, 0, 0, 36.0, 23.96, 6.04]

@@ -28,6 +28,15 @@ def batch(*episodes: list[Turn]) -> Batch:
     return Batch(played, nothing, nothing, nothing, None, nothing)  # type: ignore[arg-type]
 
 
+def test_a_server_plays_for_one_training_at_a_time(tmp_path, monkeypatch):
+    monkeypatch.setenv("TURNSCOPE_CACHE", str(tmp_path))
+    monkeypatch.setattr(_sampler, "CLAIMS", [])
+    _sampler.claim("http://node3:8000")
+    _sampler.claim("http://node4:8000")
+    with pytest.raises(ValueError, match="http://node3:8000: another training plays there"):
+        _sampler.claim("http://node3:8000")
+
+
 def test_log_probabilities_stand_at_the_tokens_that_the_policy_said():
     said = batch(
         [turn([1, 2], [3, END], [-0.5, -1.0]), turn([4, 5, 6], [7], [-2.0])],

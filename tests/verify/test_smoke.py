@@ -56,7 +56,7 @@ def test_both_policies_speak_in_both_environments_and_end_their_turns(results, t
     ended = turns["action_ids"].map(lambda ids: ids[-1] == words.eos_token_id)
     shares = ended.groupby([turns["env"], turns["policy"]]).mean()
     assert len(shares) == len(ENVIRONMENTS) * len(POLICIES)
-    assert (shares["frozen_lake"] > 0.5).all()
+    assert (shares["frozen_lake"] > 0.2).all()
 
 
 def test_programs_are_read_and_run(turns):

@@ -249,6 +249,7 @@ def test_jobs_that_ask_for_no_gpu_see_none_and_threads_are_those_of_the_rule(rep
     weights = tmp_path / "model"
     weights.mkdir()
     (weights / "config.json").write_text("{}")
+    (weights / "model.safetensors").touch()
     overlay = tmp_path / "big.yaml"
     overlay.write_text(
         yaml.safe_dump(

@@ -134,79 +134,6 @@ def policies(env):
     return ["base", *learned(env)]
 
 
-def gpus(wildcards):
-    """Return how many GPUs a job with a model needs: none if it is built here, for it is tiny."""
-    return 0 if built(wildcards) else 1
-
-
-def processes(wildcards):
-    """Return how many processes train one policy."""
-    return config["models"][wildcards.model].get("tuning", {}).get("processes", 1)
-
-
-def grown(first):
-    """Ask for so much of a resource, and for as much again with every further attempt."""
-
-    def amount(wildcards, attempt):
-        return first * attempt
-
-    return amount
-
-
-def built(wildcards):
-    """Tell models that are built here: tiny ones, without a GPU."""
-    return "build" in config["models"][wildcards.model]
-
-
-def minutes(small, large):
-    """Ask for time with a model that is built here, or with one that is loaded; see `grown`."""
-
-    def amount(wildcards, attempt):
-        return (small if built(wildcards) else large) * attempt
-
-    return amount
-
-
-def memory(first):
-    """Ask for so much memory with a model that is built here, or for what one that is loaded needs."""
-
-    def amount(wildcards, attempt, threads):
-        if built(wildcards):
-            return first * attempt
-        processes = max(1, threads // asked.THREADS)
-        return asked.megabytes(config["models"][wildcards.model]["path"]) * processes * attempt
-
-    return amount
-
-
-def together(group):
-    """Name the job of SLURM that small jobs share; None where models are loaded, and jobs take hours."""
-    small = all("build" in config["models"][model] for model in study["models"])
-    return group if small else None
-
-
-def bundles():
-    """Say how many jobs of a group a cluster is given as one, as the profile for SLURM does."""
-    profile = (ROOT / "profiles/slurm/profile.v9+.yaml").read_text()
-    return yaml.safe_load(profile)["group-components"]
-
-
-def lasting(first, name, spec):
-    """Ask for so much time with a model that is built here, or for what the plan says of a stage."""
-
-    def amount(wildcards, attempt):
-        if built(wildcards):
-            return first * attempt
-        return min(asked.MOST, asked.minutes(name, spec(wildcards), config) * attempt)
-
-    return amount
-
-
-def processors(wildcards):
-    """Return the threads of a job with a model: one if it is built here, so that sums stay equal."""
-    return 1 if built(wildcards) else asked.THREADS * gpus(wildcards)
-
-
 def blind(policy, table):
     """Name the blind episodes or turns of a policy under T_max, in the pair at hand."""
 
@@ -215,61 +142,6 @@ def blind(policy, table):
         return f"results/episodes/{wildcards.env}/{wildcards.model}/{named}/blind/{table}.parquet"
 
     return path
-
-
-def shards_of(wildcards):
-    """Say in how many parts a set of episodes is played: as many as it has, at most `shards`.
-
-    A set that is there stays as it was played while its specification does: it would come out
-    equal, and yet all that is made from it would be made again.
-    """
-    condition = wildcards.get("condition", "heated")
-    key = wildcards.env, wildcards.model, wildcards.policy, condition
-    if key not in CUT:
-        CUT[key] = _cut(wildcards, condition)
-    return CUT[key]
-
-
-CUT = {}
-"""In how many parts each set is played: Snakemake asks for it at every file of every part."""
-
-
-def _cut(wildcards, condition):
-    env, spec = wildcards.env, json.loads(played_spec(wildcards))
-    folder = "heated" if condition == "heated" else "episodes"
-    own = "" if condition == "heated" else f"/{condition}"
-    mark = Path(f"results/{folder}/{env}/{wildcards.model}/{wildcards.policy}{own}/provenance.json")
-    if mark.exists() and (record := json.loads(mark.read_text()))["spec"] == spec:
-        names = [entry["name"] for entry in record["inputs"]]
-        return max(1, sum(name.startswith("turns") for name in names))
-    tests = config["environments"][env]["tasks"]["test"]
-    tasks = min(tests, spec["tasks"] or tests)
-    pieces = len(shards.pieces(tasks, spec["episodes"], spec["batch"])) * len(spec["turns"])
-    return min(pieces, within(env)["sampling"]["shards"])
-
-
-def parts(table):
-    """List a table of each part of the set of episodes at hand.
-
-    No rule makes the only part of one, so Snakemake does not gather it but plays it.
-    """
-
-    def paths(wildcards):
-        number = shards_of(wildcards)
-        return [
-            f"results/shards/{wildcards.env}/{wildcards.model}/{wildcards.policy}/"
-            f"{wildcards.get('condition', 'heated')}/{part}-of-{number}/{table}.parquet"
-            for part in range(1, number + 1)
-        ]
-
-    return paths
-
-
-def heat_of(wildcards):
-    """Name the temperature of a set of episodes, if it is not that of the study."""
-    if wildcards.get("condition", "heated") != "heated":
-        return []
-    return f"results/likelihood/{wildcards.env}/{wildcards.model}/{wildcards.policy}/heat.parquet"
 
 
 def pairs(env):
@@ -325,8 +197,11 @@ def rows_of(wildcards):
 
 def data_of(wildcards):
     """Name the checksums of what tasks are made from, if some of it comes from elsewhere."""
-    world = registry.load("environments", wildcards.env)
     options = config["environments"][wildcards.env]["tasks"]
+    elsewhere = studies.declared("environments", wildcards.env, "FETCHED", ())
+    if options.get("source") not in elsewhere:
+        return []  # without an import: what builds the graph may have nothing but Snakemake
+    world = registry.load("environments", wildcards.env)
     fetched = hasattr(world, "downloads") and world.downloads(**options)
     return f"results/data/{wildcards.env}/files.json" if fetched else []
 

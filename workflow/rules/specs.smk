@@ -41,8 +41,6 @@ def taken(model):
 def base_spec(wildcards):
     """Say how the base policy is made or where it comes from."""
     settings = config["environments"][wildcards.env]
-    model = dict(within(wildcards.env)["models"][wildcards.model])
-    model.pop("tuning", None)
     return provenance.canonical(
         {
             "env": wildcards.env,
@@ -79,7 +77,8 @@ def train_spec(wildcards):
     common = dict(within(wildcards.env)["training"])
     del common["seeds"]
     progress = common.pop("progress")
-    tuning = config["models"][wildcards.model].get("tuning")
+    model = config["models"][wildcards.model]
+    tuning = model.get("tuning", None if "build" in model else {})
     return provenance.canonical(
         {
             "env": wildcards.env,
@@ -94,7 +93,7 @@ def train_spec(wildcards):
             "training": {**common, **arm["training"]},
             # With the number of processes: in another order sums round otherwise, and one token
             # that is drawn otherwise changes the rest of a training.
-            **({"tuning": tuning} if tuning else {}),
+            **({} if tuning is None else {"tuning": tuning}),
             "progress": progress
             and {
                 "seed": config["seed"],

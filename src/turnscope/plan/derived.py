@@ -88,9 +88,9 @@ def taken(job: Job, work: dict[str, float], study: Study, model: Model, device: 
         model, device, _batch(job.spec), context
     )
     read = READING * (device.flops / (2 * model.parameters))
-    networks = 2 if job.spec.get("algorithm") == "ppo" else 1
-    learn = LEARNING * (device.flops / (networks * 10 * model.parameters))
-    seconds = START + played * said / generate + played * SHOWN / read
+    operations = 10 + (_critic(job.spec) if job.spec.get("algorithm") == "ppo" else 0)
+    learn = LEARNING * (device.flops / (operations * model.parameters))
+    seconds = START * max(1, job.gpus) + played * said / generate + played * SHOWN / read
     seconds += trained * each / learn + scored * each / read
     written = TOKEN_BYTES * each * turns if job.stage == "sample" else NOTHING
     if job.stage == "train":
@@ -112,8 +112,14 @@ def tokens_per_second(model: Model, device: Device, batch: int, context: float) 
     return batch / max(moved / device.bandwidth, computed / device.flops)
 
 
+def _critic(spec: Any) -> int:
+    """Return the operations of a critic for a parameter and a token: values, then its updates."""
+    return 2 + 8 * spec["algorithm_options"].get("epochs", 2)
+
+
 def _batch(spec: Any) -> int:
-    """Return how many episodes a job plays side by side."""
+    """Return how many episodes a process plays side by side."""
     if "training" in spec:
-        return spec["training"]["tasks"] * spec["training"]["group"]
+        episodes = spec["training"]["tasks"] * spec["training"]["group"]
+        return episodes // (spec.get("tuning") or {}).get("processes", 1)
     return spec.get("batch", 64)

@@ -10,7 +10,7 @@ from turnscope.plan.show import aligned
 from turnscope.plan.sizes import DEVICES, SHAPES, Device, Shape
 
 PARTS = ("weights", "gradients", "optimiser", "activations")
-KINDS = {"probes": "play", "sample": "play", "heated": "play"}
+KINDS = {"probes": "play", "sample": "play", "shard": "play", "heated": "play"}
 """Rules that need the same."""
 
 
@@ -85,17 +85,20 @@ def _need(job: Job, shape: Shape, device: Device, tokens: int) -> Need:
     """Say what one job needs."""
     spec: Any = job.spec
     if job.stage == "train":
-        micro = (
-            spec["training"].get("micro") or spec["training"]["tasks"] * spec["training"]["group"]
-        )
+        tuning, training = spec.get("tuning") or {}, spec["training"]
+        episodes = training["tasks"] * training["group"] // tuning.get("processes", 1)
         return memory.trained(
             shape,
             device,
-            spec.get("tuning") or {},
-            micro * tokens,
-            reference=spec["training"].get("reference", True),
+            tuning,
+            min(episodes, training.get("micro") or episodes) * tokens,
+            side=episodes * tokens,
+            reference=training.get("reference", True),
             critic=spec["algorithm"] == "ppo",
         )
     if job.stage == "likelihood":
         return memory.scored(shape, max(spec["batch"], tokens))
-    return memory.played(shape, device, 2 if job.stage == "matched" else 1)
+    policies = 2 if job.stage == "matched" else 1
+    if spec["backend"] == "transformers":
+        return memory.cached(shape, policies, spec.get("batch", 64) * tokens)
+    return memory.played(shape, device, policies)

@@ -2,7 +2,8 @@
 
 Bytes of a parameter: 2 in bfloat16. Trained whole, it is kept in 32 bits with its gradient and two
 moments of Adam, 16 bytes, besides 2 of a copy to compute with. An adapter has 16 for each of its
-own parameters, and the weights beside it 2. `fsdp` divides all of that by the number of GPUs.
+own parameters, and the weights beside it 2. `fsdp` divides all of that by the number of GPUs, but
+not a critic, and while a policy plays its weights are whole.
 
 A pass keeps the input of each block, 4 bytes a number where the weights are in 32 bits and else 2,
 and the inside of one block at a time with its gradients: gradient checkpointing. Logits are never
@@ -55,6 +56,17 @@ def longest(shape: Shape, budget: Mapping[str, Any]) -> int:
     return min(shape.context, budget["turns"] * (budget["turn_tokens"] + SHOWN))
 
 
+def cached(shape: Shape, policies: int, tokens: int) -> Need:
+    """Say what playing with transformers needs, which keeps keys and values of a whole batch.
+
+    Args:
+        shape: The model.
+        policies: Held at once.
+        tokens: Of the episodes that are played side by side, each as long as the longest.
+    """
+    return Need(policies * 2 * shape.parameters, 0, 0, shape.kept * tokens, 0, 0, 0)
+
+
 def played(shape: Shape, device: Device, policies: int) -> Need:
     """Say what playing with vLLM needs.
 
@@ -85,6 +97,7 @@ def trained(
     tuning: Mapping[str, Any],
     tokens: int,
     *,
+    side: int = 0,
     reference: bool = True,
     critic: bool = False,
 ) -> Need:
@@ -96,6 +109,7 @@ def trained(
         tuning: `method`, `rank`, `sampler`, `server`, `processes` and `sharding` of
             `models.NAME.tuning`; a server has GPUs of its own.
         tokens: Of a pass with gradients: episodes in it times the longest.
+        side: Of the episodes that one process plays side by side; it counts without vLLM.
         reference: Whether base is kept beside the policy; with an adapter it needs nothing.
         critic: Whether there is one, as large as the policy and trained alike.
     """
@@ -103,18 +117,23 @@ def trained(
     number, sharded = tuning.get("processes", 1), tuning.get("sharding", "none") != "none"
     parts = number if sharded else 1
     learning = shape.parameters if whole else shape.adapter(tuning.get("rank", 32))
-    networks = 2 if critic else 1
     held = (4 + 2) * shape.parameters if whole else 2 * shape.parameters + 4 * learning
     beside = 4 * shape.parameters if whole and reference else 0
     # Sharded, one block at a time is whole, and the next one on its way.
     gathered = 2 * 2 * sum(a * b for a, b in shape.linear) if sharded else 0
     colocated = tuning.get("sampler") == "vllm" and not tuning.get("server")
     engine = TRAINING * device.memory if colocated else 0.0
+    inside = tokens * ((4 if whole else 2) * shape.layers * shape.hidden + 2 * 2 * _inside(shape))
+    # Played and learned from one after the other; what is divided is whole while it plays.
+    playing = shape.kept * side + (2 * shape.parameters if sharded else 0)
+    if tuning.get("sampler") == "vllm":
+        playing = 0
+    critics = 1 if critic else 0  # each GPU has all of it
     return Need(
-        (networks * held + beside) / parts + gathered,
-        networks * 4 * learning / parts,
-        networks * 8 * learning / parts,
-        tokens * ((4 if whole else 2) * shape.layers * shape.hidden + 2 * 2 * _inside(shape)),
+        (held + beside) / parts + gathered + critics * held,
+        4 * learning * (1 / parts + critics),
+        8 * learning * (1 / parts + critics),
+        max(inside, playing),
         engine,
         engine - 2 * shape.parameters - OTHER if engine else 0.0,
         shape.kept * shape.context if engine else 0.0,

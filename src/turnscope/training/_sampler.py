@@ -6,6 +6,8 @@ trainer's, so TRL weighs each token of the loss by how likely the trainer finds 
 vLLM found it.
 """
 
+import fcntl
+import hashlib
 import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -15,7 +17,7 @@ import torch
 from accelerate.utils import is_peft_model
 from trl.generation import vllm_generation
 
-from turnscope import registry
+from turnscope import registry, wheels
 from turnscope.policies._served import Served
 from turnscope.practice import Batch
 from turnscope.tuning import SAMPLERS
@@ -26,6 +28,8 @@ SERVER = "TURNSCOPE_VLLM_SERVER"
 """Variable that names the address of the server; where it is changes no result."""
 HIGHEST = 3.0
 """Largest weight of a token in the loss."""
+CLAIMS: list[Any] = []
+"""Locks of servers that trainings of this process have."""
 VLLM: dict[str, Any] = {
     "use_vllm": True,
     "vllm_mode": "colocate",
@@ -70,8 +74,30 @@ def policy(trainer: Any, words: Any) -> Any:
         model = trainer.accelerator.unwrap_model(trainer.model)
         trainer.vllm_generation._iter_named_params = lambda: merged(model)
     if trainer.vllm_mode == "server":
+        if trainer.accelerator.is_main_process:
+            claim(trainer.args.vllm_server_base_url)
         return _backend().Policy(Served(trainer.args.vllm_server_base_url), words)
     return _backend().Policy(trainer.vllm_generation.llm, words)
+
+
+def claim(url: str) -> None:
+    """Keep a server for the training of this process, until it ends.
+
+    Raises:
+        ValueError: Another training has it. Their weights would take each other's place.
+    """
+    path = wheels.cache() / "servers" / hashlib.sha256(url.encode()).hexdigest()[:16]
+    path.parent.mkdir(parents=True, exist_ok=True)
+    file = path.open("w")
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        file.close()
+        raise ValueError(
+            f"{SERVER} = {url}: another training plays there; legal is a server for each training "
+            "that runs"
+        ) from None
+    CLAIMS.append(file)
 
 
 @contextmanager

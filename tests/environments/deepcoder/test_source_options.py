@@ -10,7 +10,7 @@ from turnscope.environments import deepcoder
 from turnscope.environments.deepcoder.sources import Options, check, tasks
 
 REFUSED = [
-    ({"source": "web"}, ["unknown source 'web'", "list_programs, humaneval, file"]),
+    ({"source": "web"}, ["unknown source 'web'", "list_programs, humaneval, preview, file"]),
     ({"source": "file"}, ["path is None", "a file with source 'file'"]),
     ({"path": "a.jsonl"}, ["path is 'a.jsonl'", "else nothing"]),
     ({"source": "humaneval", "path": "a.jsonl"}, ["path is 'a.jsonl'", "else nothing"]),

@@ -66,6 +66,7 @@ from turnscope.types import Step, Task
 __all__ = [
     "ERRORS",
     "EXAMPLE",
+    "FETCHED",
     "IMMEDIATE",
     "Environment",
     "bound",
@@ -80,6 +81,9 @@ __all__ = [
     "tasks",
     "words",
 ]
+
+FETCHED = ("official",)
+"""Sources of tasks for which `downloads` may name something."""
 
 EXAMPLE: dict[str, Any] = {"train": 80, "test": 60, "classes": ["VehicleControlAPI"]}
 

@@ -55,6 +55,7 @@ from turnscope.types import Step, Task
 __all__ = [
     "ERRORS",
     "EXAMPLE",
+    "FETCHED",
     "IMMEDIATE",
     "Environment",
     "bound",
@@ -69,6 +70,9 @@ __all__ = [
     "tasks",
     "words",
 ]
+
+FETCHED = ("preview",)
+"""Sources of tasks for which `downloads` may name something."""
 
 EXAMPLE: dict[str, Any] = {"train": 30, "test": 90}
 ENDS = ("public", "all", "submit")

@@ -9,6 +9,8 @@ from turnscope.types import Step
 VIEWS = ("position", "map", "grid")
 DROWNED, ARRIVED = "X", "√"
 HINT = "say left, down, right or up"
+ASK = "Answer with one word: left, down, right or up."
+"""Stands behind a drawing: a small language model that is asked before it goes on drawing."""
 WAYS = {word: way for way, word in enumerate(WORDS)}
 
 
@@ -65,8 +67,7 @@ def _first(lake: Lake, view: str) -> str:
     ice = f"With probability {lake.slip:g} you slide to one side instead. " if lake.slip else ""
     return (
         "You are P on a frozen lake of ice _ and holes O. Reach the goal G and do not fall into a "
-        f"hole. Each turn you move one cell. {ice}Walls keep you in place. Your answer must end "
-        f"with one word on the last line: left, down, right or up.\n{drawing}"
+        f"hole. Each turn you move one cell. {ice}Walls keep you in place.\n{drawing}\n{ASK}"
     )
 
 
@@ -82,11 +83,11 @@ def replies(lake: Lake, view: str) -> Replies:
         One reply for each cell and kind.
     """
     describe = _drawing if view == "grid" else _place
-    joint = "\n" if view == "grid" else " "
+    hint = f"\n{ASK}" if view == "grid" else f" {HINT}"
     moved, invalid = [], []
     for cell, tile in enumerate(lake.tiles):
         text = describe(lake, cell)
         arrived = tile == GOAL
         moved.append(Step(text, float(arrived), tile in (GOAL, HOLE), arrived))
-        invalid.append(Step(f"{text}{joint}{HINT}", 0.0, False, valid=False))
+        invalid.append(Step(f"{text}{hint}", 0.0, False, valid=False))
     return Replies(_first(lake, view), tuple(moved), tuple(invalid))

@@ -60,6 +60,7 @@ from turnscope.types import Step, Task
 __all__ = [
     "ERRORS",
     "EXAMPLE",
+    "FETCHED",
     "IMMEDIATE",
     "Environment",
     "bound",
@@ -74,6 +75,9 @@ __all__ = [
     "tasks",
     "words",
 ]
+
+FETCHED = ("spider",)
+"""Sources of tasks for which `downloads` may name something."""
 
 EXAMPLE: dict[str, Any] = {"train": 30, "test": 90, "names": 1}
 REWARDS = ("success", "intercode")
