@@ -1,5 +1,7 @@
 """What several test modules need and is slow to make: one tiny policy for each session of tests."""
 
+import os
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -39,6 +41,15 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     left_out = [item for item in items if item.get_closest_marker("verify")]
     items[:] = [item for item in items if not item.get_closest_marker("verify")]
     config.hook.pytest_deselected(items=left_out)
+
+
+@pytest.fixture(scope="session")
+def vllm_installed() -> None:
+    """Skip where vLLM is missing, unless it must be there."""
+    if find_spec("vllm") is None:
+        if os.environ.get("TURNSCOPE_VLLM"):
+            pytest.fail("TURNSCOPE_VLLM is set, but vLLM is not installed")
+        pytest.skip("vLLM is not installed; make vllm runs these tests")
 
 
 @pytest.fixture(scope="session")

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 import yaml
 
+from tests.workflow.running import no_weights
 from turnscope import config, registry
 from turnscope.metrics import Settings
 
@@ -60,9 +61,7 @@ def test_who_plays_the_episodes_of_training_is_said_for_a_model():
 @pytest.fixture
 def converted(tmp_path, monkeypatch):
     """A working folder in which the model of `make smoke` seems to have been converted."""
-    (tmp_path / "models" / "smollm2").mkdir(parents=True)
-    (tmp_path / "models" / "smollm2" / "config.json").write_text("{}")
-    (tmp_path / "models" / "smollm2" / "model.safetensors").touch()
+    no_weights(tmp_path / "models" / "smollm2")
     monkeypatch.chdir(tmp_path)
 
 

@@ -1,7 +1,5 @@
 """A real language model in vLLM: what it plays and thinks likely is what transformers says."""
 
-import os
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -18,17 +16,10 @@ from turnscope.policies.vllm import Policy, engine
 from turnscope.rollout import Start, rollout
 from turnscope.types import Budget, Episode, Seat
 
+pytestmark = pytest.mark.usefixtures("vllm_installed")
+
 BUDGET = Budget(turns=3, turn_tokens=8)
 QUESTION = "Which animal says meow? Answer with one word."
-
-
-@pytest.fixture(scope="module", autouse=True)
-def installed() -> None:
-    """Skip where vLLM is missing, unless it must be there."""
-    if find_spec("vllm") is None:
-        if os.environ.get("TURNSCOPE_VLLM"):
-            pytest.fail("TURNSCOPE_VLLM is set, but vLLM is not installed")
-        pytest.skip("vLLM is not installed; make vllm runs these tests")
 
 
 @pytest.fixture(scope="module")

@@ -3,6 +3,8 @@
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
+from turnscope import shards
+
 
 def _alone(_: Any) -> None:
     """Leave a sum over one process as it is."""
@@ -25,10 +27,7 @@ class Crew(NamedTuple):
 
     def share(self, rows: Sequence[Any]) -> Sequence[Any]:
         """Return the rows that are this process's; `gather` puts all shares into order again."""
-        return rows[self._edge(self.rank, rows) : self._edge(self.rank + 1, rows)]
-
-    def _edge(self, rank: int, rows: Sequence[Any]) -> int:
-        return len(rows) * rank // self.size
+        return shards.share(rows, self.rank + 1, self.size)
 
 
 ALONE = Crew()

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
 
 from turnscope import wheels
-from turnscope.provenance import file_sha256
+from turnscope.provenance import file_sha256, write_json
 
 COMMIT = re.compile(r"[0-9a-f]{40}")
 NAME = re.compile(r"[A-Za-z0-9][\w.-]*/[A-Za-z0-9][\w.-]*", re.ASCII)
@@ -214,10 +214,7 @@ def listed(repository: Repository, folders: Sequence[str], into: Path) -> list[F
             if cached := _in_cache(_snapshot(repository), folders):
                 return cached
             raise
-        kept.parent.mkdir(parents=True, exist_ok=True)
-        draft = kept.with_name(f"{LISTING}.{os.getpid()}")
-        draft.write_text(json.dumps(told, indent=1))
-        draft.replace(kept)
+        write_json(told, kept)
     return [File(*entry) for folder in folders for entry in told[folder]]
 
 

@@ -1,7 +1,6 @@
 """The only code that reads or writes the Parquet tables of the study, see `turnscope.schemas`.
 
-But stage `gather` copies rows from table to table without looking at them. Equal runs give equal
-bytes: no clock, host or path is stored.
+Equal runs give equal bytes: no clock, host or path is stored.
 """
 
 import json
@@ -121,6 +120,39 @@ def write(rows: pa.Table, path: Path, table: str) -> None:
         append(rows)
 
 
+@contextmanager
+def _opened(path: Path, table: str) -> Iterator[pq.ParquetFile]:
+    """Open a table, and say in one line if it is none, also when it is found while it is read."""
+    try:
+        with pq.ParquetFile(path) as file:
+            if not file.schema_arrow.equals(TABLES[table]):
+                raise ValueError(
+                    f"{path}: not a table of {table}; was it written by another version?"
+                )
+            yield file
+    except FileNotFoundError:
+        raise
+    except (pa.ArrowException, OSError) as error:
+        what = " ".join(str(error).split())
+        raise ValueError(f"{path}: not a readable Parquet file: {what}") from error
+
+
+def groups(path: Path, table: str) -> Iterator[pa.Table]:
+    """Yield the row groups of a table as they were written, for tables too long for memory.
+
+    Args:
+        path: Parquet file.
+        table: A key of `TABLES`.
+
+    Raises:
+        ValueError: The file is damaged or not a table of this schema.
+    """
+    with _opened(path, table) as file:
+        for number in range(file.num_row_groups):
+            # In one chunk, as it was written: where pages end depends on it.
+            yield file.read_row_group(number).combine_chunks()
+
+
 def read(path: Path, table: str, columns: list[str] | None = None) -> pd.DataFrame:
     """Read a table as a frame.
 
@@ -140,17 +172,8 @@ def read(path: Path, table: str, columns: list[str] | None = None) -> pd.DataFra
     unknown = sorted(set(columns or ()) - set(schema.names))
     if unknown:
         raise ValueError(f"table {table}: unknown columns {unknown}; known: {schema.names}")
-    try:
-        with pq.ParquetFile(path) as file:
-            found = file.schema_arrow
-            content = file.read(columns=columns) if found.equals(schema) else None
-    except FileNotFoundError:
-        raise
-    except (pa.ArrowException, OSError) as error:
-        what = " ".join(str(error).split())
-        raise ValueError(f"{path}: not a readable Parquet file: {what}") from error
-    if content is None:
-        raise ValueError(f"{path}: not a table of {table}; was it written by another version?")
+    with _opened(path, table) as file:
+        content = file.read(columns=columns)
     frame = content.to_pandas()
     kinds = {pa.int32(): pd.Int32Dtype(), pa.bool_(): pd.BooleanDtype()}
     for field in content.schema:

@@ -3,16 +3,17 @@ import pytest
 from tests.plan.finished import JOBS, job
 from tests.test_config import SCHEMA
 from turnscope.plan import derived, work
-from turnscope.plan.derived import DEVICES, MODELS, Device, Model
 from turnscope.plan.jobs import study_of
+from turnscope.plan.sizes import DEVICES, SHAPES, Device, Shape
 
-TINY = Model(parameters=100.0, layers=2, kv_heads=1, head_dim=3)
+TINY = Shape(2, 1, 1, 1, 1, 3, 53, True, 64)
+"""Of 100 parameters: two blocks of 23, an embedding of 53, and a norm."""
 
 
 def test_a_token_alone_waits_for_all_weights():
     # 200 bytes of weights, and 10 tokens of 2 * 2 * 2 * 3 = 24 bytes.
     device = Device(flops=1e12, bandwidth=880.0)
-    assert TINY.kept == 24
+    assert (TINY.parameters, TINY.kept) == (100, 24)
     assert derived.tokens_per_second(TINY, device, 1, 10) == pytest.approx(880 / 440)
     assert derived.tokens_per_second(TINY, device, 2, 10) == pytest.approx(2 * 880 / 680)
 
@@ -30,7 +31,7 @@ def test_a_job_waits_for_reading_and_for_saying():
     loaded = {"backend": "vllm", "path": "Qwen/Qwen3-8B"}
     budget = {"turns": 10, "turn_tokens": 512, "tokens": None}
     jobs = [*JOBS, job("base", settings=loaded, budget=budget)]
-    model, device = MODELS["Qwen/Qwen3-8B"], DEVICES["h100"]
+    model, device = SHAPES["Qwen/Qwen3-8B"], DEVICES["h100"]
     sample = job("sample", batch=256)
     taken = derived.taken(sample, {"turn": 1e6}, study_of(jobs), model, device)
     # 0.7 of the turns are used, of 256 tokens each.
@@ -46,7 +47,7 @@ def test_a_job_waits_for_reading_and_for_saying():
 
 def test_training_costs_more_than_play_and_leaves_weights():
     jobs = [*JOBS, job("base", settings={"backend": "vllm", "path": "Qwen/Qwen3-4B"})]
-    train, model = job("train"), MODELS["Qwen/Qwen3-4B"]
+    train, model = job("train"), SHAPES["Qwen/Qwen3-4B"]
     units = work.units(train, study_of(jobs))
     both = derived.taken(train, units, study_of(jobs), model, DEVICES["h100"])
     play = {"turn": units["trained"] + units["turn"]}

@@ -1,7 +1,5 @@
-import os
 from copy import deepcopy
 from dataclasses import replace
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +14,8 @@ from turnscope.policies.vllm import Policy, engine
 from turnscope.rollout import Start, rollout
 from turnscope.types import Budget, Episode, Seat, StopReason, Task, Turn
 
+pytestmark = pytest.mark.usefixtures("vllm_installed")
+
 RECIPE = nano.Recipe(
     hidden=32, layers=2, heads=4, kv_heads=2, head_dim=32, intermediate=48, context=256
 )
@@ -23,15 +23,6 @@ BUDGET = Budget(turns=7, turn_tokens=6)
 LIMIT = RECIPE.context
 ROOM: dict[str, Any] = {"kv_cache_memory_bytes": 64 << 20, "max_num_batched_tokens": LIMIT}
 """Little memory, and so few tokens at a time that a batch takes several steps."""
-
-
-@pytest.fixture(scope="module", autouse=True)
-def installed(request: pytest.FixtureRequest) -> None:
-    """Skip where vLLM is missing, unless it must be there."""
-    if find_spec("vllm") is None:
-        if os.environ.get("TURNSCOPE_VLLM"):
-            pytest.fail("TURNSCOPE_VLLM is set, but vLLM is not installed")
-        pytest.skip("vLLM is not installed; make vllm runs these tests")
 
 
 @pytest.fixture(scope="module")

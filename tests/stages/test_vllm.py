@@ -1,8 +1,6 @@
 """Stages that play, with `backend: vllm`: tables as from transformers, and the same every time."""
 
-import os
 from collections.abc import Iterator
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -42,12 +40,10 @@ def small() -> Iterator[None]:
 
 
 @pytest.fixture(scope="module")
-def files(nano_folder: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+def files(
+    vllm_installed: None, nano_folder: Path, tmp_path_factory: pytest.TempPathFactory
+) -> dict[str, Path]:
     """Episodes that vLLM played, of one policy under two names."""
-    if find_spec("vllm") is None:
-        if os.environ.get("TURNSCOPE_VLLM"):
-            pytest.fail("TURNSCOPE_VLLM is set, but vLLM is not installed")
-        pytest.skip("vLLM is not installed; make vllm runs these tests")
     folder = tmp_path_factory.mktemp("played")
     made = {"tasks": folder / "tasks.parquet", "policy": nano_folder / "provenance.json"}
     tasks.run({"env": "frozen_lake", "seed": 1, "tasks": TASKS, "turns": 6}, {}, made)

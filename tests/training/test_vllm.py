@@ -7,7 +7,6 @@ import subprocess
 import sys
 import time
 from dataclasses import replace
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -33,12 +32,8 @@ LONG = replace(RECIPE, steps=4, checkpoint_steps=2)
 
 
 @pytest.fixture(scope="module", autouse=True)
-def small() -> Any:
+def small(vllm_installed: None) -> Any:
     """Engines stay until their process ends, and this one starts several."""
-    if find_spec("vllm") is None:
-        if os.environ.get("TURNSCOPE_VLLM"):
-            pytest.fail("TURNSCOPE_VLLM is set, but vLLM is not installed")
-        pytest.skip("vLLM is not installed; make vllm runs these tests")
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(vllm, "CACHE", 64 << 20)
         yield

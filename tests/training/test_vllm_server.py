@@ -11,7 +11,6 @@ import sys
 import time
 from collections.abc import Iterator
 from dataclasses import replace
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 from urllib.request import urlopen
@@ -32,22 +31,15 @@ from turnscope.training import _sampler
 from turnscope.tuning import Tuning
 from turnscope.types import Budget, Task
 
+pytestmark = pytest.mark.usefixtures("vllm_installed")
+
 ROOT = Path(__file__).parents[2]
 START = 400
 """Seconds until the server must answer."""
 
 
-@pytest.fixture(scope="module", autouse=True)
-def installed() -> None:
-    """Skip where vLLM is missing, unless it must be there."""
-    if find_spec("vllm") is None:
-        if os.environ.get("TURNSCOPE_VLLM"):
-            pytest.fail("TURNSCOPE_VLLM is set, but vLLM is not installed")
-        pytest.skip("vLLM is not installed; make vllm runs these tests")
-
-
 @pytest.fixture(scope="module")
-def url(installed: None, nano_folder: Path, tmp_path_factory: Any) -> Iterator[str]:
+def url(vllm_installed: None, nano_folder: Path, tmp_path_factory: Any) -> Iterator[str]:
     """The address of a server with the tiny policy."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))

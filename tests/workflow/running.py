@@ -28,6 +28,14 @@ def clone(to: Path) -> Path:
     return to
 
 
+def no_weights(folder: Path) -> Path:
+    """Make a folder that looks like a model, for what is planned and not run."""
+    folder.mkdir(parents=True)
+    (folder / "config.json").write_text("{}")
+    (folder / "model.safetensors").touch()
+    return folder
+
+
 def snakemake(repo: Path, *arguments: str, study: str = "config/test.yaml", **variables: str):
     """Run Snakemake in a copy, with more environment variables; its output is one text."""
     return subprocess.run(

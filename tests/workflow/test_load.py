@@ -5,7 +5,7 @@ import re
 import pytest
 import yaml
 
-from tests.workflow.running import ROOT, clone, snakemake
+from tests.workflow.running import ROOT, clone, no_weights, snakemake
 
 pytestmark = pytest.mark.slow
 # Those two prove that everything runs, and take seconds each.
@@ -42,10 +42,7 @@ def groups(repo, *arguments, study="config/test.yaml"):
 
 def test_jobs_with_models_share_one_only_where_all_are_built_here(repo, tmp_path):
     models = yaml.safe_load((repo / "config/test.yaml").read_text())["models"]
-    weights = tmp_path / "model"
-    weights.mkdir()
-    (weights / "config.json").write_text("{}")
-    (weights / "model.safetensors").touch()
+    weights = no_weights(tmp_path / "model")
     models["big"] = {"backend": "transformers", "path": str(weights)}
     overlay = tmp_path / "big.yaml"
     overlay.write_text(yaml.safe_dump({"models": models, "study": {"models": ["nano", "big"]}}))

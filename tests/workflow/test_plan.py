@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from tests.workflow.running import clone, planned, snakemake
+from tests.workflow.running import clone, no_weights, planned, snakemake
 from turnscope import registry
 
 pytestmark = pytest.mark.slow
@@ -246,10 +246,7 @@ def test_jobs_that_ask_for_no_gpu_see_none_and_threads_are_those_of_the_rule(rep
     for command in commands:
         start = "test 0 != 0 || export CUDA_VISIBLE_DEVICES=; OMP_NUM_THREADS=1 MKL_NUM_THREADS=1 "
         assert start in command
-    weights = tmp_path / "model"
-    weights.mkdir()
-    (weights / "config.json").write_text("{}")
-    (weights / "model.safetensors").touch()
+    weights = no_weights(tmp_path / "model")
     overlay = tmp_path / "big.yaml"
     overlay.write_text(
         yaml.safe_dump(

@@ -1,7 +1,5 @@
 """A study in which vLLM plays everything, from its configuration to tables."""
 
-import os
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -30,12 +28,8 @@ def overlay() -> dict[str, Any]:
 
 
 @pytest.fixture(scope="module")
-def played(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
+def played(vllm_installed: None, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
     """A copy in which base and a policy that vLLM trained have played; and its study."""
-    if find_spec("vllm") is None:
-        if os.environ.get("TURNSCOPE_VLLM"):
-            pytest.fail("TURNSCOPE_VLLM is set, but vLLM is not installed")
-        pytest.skip("vLLM is not installed; make vllm runs these tests")
     repo = clone(tmp_path_factory.mktemp("repo"))
     study = repo / "vllm.yaml"
     study.write_text(yaml.safe_dump(overlay()))

@@ -201,8 +201,7 @@ def data_of(wildcards):
     elsewhere = studies.declared("environments", wildcards.env, "FETCHED", ())
     if options.get("source") not in elsewhere:
         return []  # without an import: what builds the graph may have nothing but Snakemake
-    world = registry.load("environments", wildcards.env)
-    fetched = hasattr(world, "downloads") and world.downloads(**options)
+    fetched = registry.load("environments", wildcards.env).downloads(**options)
     return f"results/data/{wildcards.env}/files.json" if fetched else []
 
 

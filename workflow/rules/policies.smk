@@ -157,7 +157,7 @@ rule train:
         "../../envs/turnscope.yaml"
     threads: lambda wildcards: processors(wildcards) * processes(wildcards)
     resources:
-        mem_mb=memory(4000),
+        mem_mb=memory(4000, processes),
         runtime=lasting(60, "train", train_spec),
         gpu=lambda wildcards: gpus(wildcards) * processes(wildcards),
     params:

@@ -34,14 +34,14 @@ def minutes(small, large):
     return amount
 
 
-def memory(first):
-    """Ask for so much memory with a model that is built here, or for what one that is loaded needs."""
+def memory(first, copies=lambda wildcards: 1):
+    """Ask for memory: so much with a model that is built here, else what each copy of it needs."""
 
-    def amount(wildcards, attempt, threads):
+    def amount(wildcards, attempt):
         if built(wildcards):
             return first * attempt
-        processes = max(1, threads // asked.THREADS)
-        return asked.megabytes(config["models"][wildcards.model]["path"]) * processes * attempt
+        each = asked.megabytes(config["models"][wildcards.model]["path"])
+        return each * copies(wildcards) * attempt
 
     return amount
 

@@ -5,13 +5,13 @@ import sys
 from collections.abc import Iterable
 from pathlib import Path
 
-from turnscope.plan import derived, fit, forecast, jobs, rates, show, submissions
+from turnscope.plan import fit, forecast, jobs, rates, show, sizes, submissions
 
 
 def main(arguments: list[str], lines: Iterable[str]) -> int:
     """Print a plan, and write it if it is said where; return the exit code."""
     parser = argparse.ArgumentParser(prog="python -m turnscope.plan", description=__doc__)
-    parser.add_argument("--gpu", default="h100", help=f"one of {', '.join(derived.DEVICES)}")
+    parser.add_argument("--gpu", default="h100", help=f"one of {', '.join(sizes.DEVICES)}")
     parser.add_argument("--core-hour", type=float, help="price of an hour of a CPU core")
     parser.add_argument("--gpu-hour", type=float, help="price of an hour of a GPU")
     parser.add_argument("--output", type=Path, help="CSV file to write")

@@ -47,7 +47,7 @@ def minutes(stage: str, spec: str, config: Mapping[str, Any]) -> int:
     """
     job = Job(stage, stage, json.loads(spec), 1)
     settings, env = config["models"][job.spec["model"]], job.env
-    model = derived.MODELS.get(settings["path"])
+    model = SHAPES.get(settings["path"])
     if model is None:
         return MOST
     own = config["environments"][env]

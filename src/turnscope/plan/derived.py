@@ -9,24 +9,8 @@ activations that are computed again, and two for the policy before the step.
 from typing import Any, NamedTuple
 
 from turnscope.plan.jobs import Job, Study
-from turnscope.plan.sizes import DEVICES, SHAPES, Device
+from turnscope.plan.sizes import Device, Shape
 from turnscope.plan.spans import NOTHING, Span
-
-__all__ = ["DEVICES", "MODELS", "Device", "Model", "Taken", "taken", "tokens_per_second"]
-
-
-class Model(NamedTuple):
-    """Sizes of a network in bfloat16."""
-
-    parameters: float
-    layers: int
-    kv_heads: int
-    head_dim: int
-
-    @property
-    def kept(self) -> int:
-        """Return the bytes of keys and values of one token."""
-        return 2 * 2 * self.layers * self.kv_heads * self.head_dim
 
 
 class Taken(NamedTuple):
@@ -38,11 +22,6 @@ class Taken(NamedTuple):
     disk: Span
     """Bytes."""
 
-
-MODELS = {
-    name: Model(shape.parameters, shape.layers, shape.kv_heads, shape.head_dim)
-    for name, shape in SHAPES.items()
-}
 
 DECODING = {"vllm": Span(0.5, 0.3, 0.8), "transformers": Span(0.15, 0.05, 0.35)}
 """Utilisation while generating, by backend. An assumption, as all below."""
@@ -64,7 +43,7 @@ WEIGHT_BYTES = Span(2.0, 2.0, 4.0)
 """Of a parameter in a trained policy."""
 
 
-def taken(job: Job, work: dict[str, float], study: Study, model: Model, device: Device) -> Taken:
+def taken(job: Job, work: dict[str, float], study: Study, model: Shape, device: Device) -> Taken:
     """Say what a job with a model takes on a GPU.
 
     Args:
@@ -98,7 +77,7 @@ def taken(job: Job, work: dict[str, float], study: Study, model: Model, device: 
     return Taken(seconds, played * said, written)
 
 
-def tokens_per_second(model: Model, device: Device, batch: int, context: float) -> float:
+def tokens_per_second(model: Shape, device: Device, batch: int, context: float) -> float:
     """Return how many tokens a device generates at its peak.
 
     Args:

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 from turnscope import legal
-from turnscope.plan import derived, rates, work
+from turnscope.plan import derived, rates, sizes, work
 from turnscope.plan.jobs import Job, Study, study_of
 from turnscope.plan.rates import Key, Rates
 from turnscope.plan.spans import NOTHING, UNKNOWN, Span, exactly, total
@@ -43,7 +43,7 @@ def plan(jobs: list[Job], table: Rates, gpu: str) -> list[Line]:
     Args:
         jobs: All jobs of it, done or not.
         table: What was measured.
-        gpu: Kind of GPU, one of `turnscope.plan.derived.DEVICES`.
+        gpu: Kind of GPU, one of `turnscope.plan.sizes.DEVICES`.
 
     Returns:
         A line for each rule, environment and model, the most expensive rule first.
@@ -51,7 +51,7 @@ def plan(jobs: list[Job], table: Rates, gpu: str) -> list[Line]:
     Raises:
         ValueError: There is no such kind of GPU, or jobs are missing.
     """
-    legal.one_of("GPU", gpu, derived.DEVICES)
+    legal.one_of("GPU", gpu, sizes.DEVICES)
     study = study_of(jobs)
     groups: dict[tuple[str, str, str], list[tuple[Cost, str]]] = {}
     for job in jobs:
@@ -73,7 +73,7 @@ def cost(job: Job, study: Study, table: Rates, gpu: str) -> tuple[Cost, str]:
         return _gathered(job, study, table, gpu)
     settings = study.models.get((job.env, job.spec.get("model", "")), {})
     if job.stage == "model":
-        fetched = derived.MODELS.get(job.spec["settings"]["path"])
+        fetched = sizes.SHAPES.get(job.spec["settings"]["path"])
         disk = exactly(2 * fetched.parameters) if fetched else UNKNOWN
         return Cost(NOTHING, NOTHING, NOTHING, disk), "derived"
     if job.stage not in work.PLAYING or "build" in settings:
@@ -81,11 +81,11 @@ def cost(job: Job, study: Study, table: Rates, gpu: str) -> tuple[Cost, str]:
     if job.stage == "base":
         # What is loaded is not made: only linked to where it was put once.
         return Cost(NOTHING, NOTHING, NOTHING, NOTHING), "derived"
-    model = derived.MODELS.get(settings.get("path", ""))
+    model = sizes.SHAPES.get(settings.get("path", ""))
     if model is None or not job.gpus:
         return Cost(UNKNOWN, UNKNOWN, UNKNOWN, UNKNOWN), "unknown"
     units = work.units(job, study)
-    taken = derived.taken(job, units, study, model, derived.DEVICES[gpu])
+    taken = derived.taken(job, units, study, model, sizes.DEVICES[gpu])
     return Cost(NOTHING, taken.seconds / 3600.0, taken.tokens, taken.disk), "derived"
 
 

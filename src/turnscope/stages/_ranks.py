@@ -78,10 +78,8 @@ def run(
 
 def _surroundings(rank: int, processes: int, port: int, report: Path) -> dict[str, str]:
     """Name the variables by which PyTorch finds the other processes, and those of this module."""
-    threads = {
-        f"{name}_NUM_THREADS": str(max(1, int(os.environ[f"{name}_NUM_THREADS"]) // processes))
-        for name in LIBRARIES
-    }
+    given = {f"{name}_NUM_THREADS" for name in LIBRARIES} & os.environ.keys()
+    threads = {name: str(max(1, int(os.environ[name]) // processes)) for name in given}
     place = {"RANK": rank, "LOCAL_RANK": rank, "WORLD_SIZE": processes}
     return threads | {
         **{name: str(number) for name, number in place.items()},

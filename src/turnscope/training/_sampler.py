@@ -74,9 +74,10 @@ def policy(trainer: Any, words: Any) -> Any:
         model = trainer.accelerator.unwrap_model(trainer.model)
         trainer.vllm_generation._iter_named_params = lambda: merged(model)
     if trainer.vllm_mode == "server":
+        served = Served(trainer.args.vllm_server_base_url)
         if trainer.accelerator.is_main_process:
-            claim(trainer.args.vllm_server_base_url)
-        return _backend().Policy(Served(trainer.args.vllm_server_base_url), words)
+            claim(served.url)
+        return _backend().Policy(served, words)
     return _backend().Policy(trainer.vllm_generation.llm, words)
 
 
