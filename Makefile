@@ -9,7 +9,7 @@ SNAKEMAKE := $(BIN)/snakemake --cores $(CORES)
 PIP := $(BIN)/python -m pip install --disable-pip-version-check --no-input --quiet
 
 .DEFAULT_GOAL := help
-.PHONY: help figures plan study arms code sql calls smoke calibrate restore test vllm check docs bench verify clean
+.PHONY: help figures plan audit study arms code sql calls smoke calibrate restore test vllm check docs bench verify clean
 
 help:  ## list the targets
 	@sed -n 's/^\([a-z]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 10
@@ -21,6 +21,9 @@ figures: $(VENV)/.run  ## set up, run the study of config.yaml, and say where it
 
 plan: $(VENV)/.run  ## say what a study will cost, and run nothing: make plan CONFIG=config/full.yaml
 	@$(SNAKEMAKE) plan $(if $(CONFIG),--configfile $(CONFIG)) --quiet host reason progress rules
+
+audit: $(VENV)/.run  ## check every artifact, and write results/MANIFEST.sha256 (docs/audit.md)
+	@$(SNAKEMAKE) audit $(if $(CONFIG),--configfile $(CONFIG)) --quiet host reason progress rules
 
 study: $(VENV)/.run  ## the study in every environment, config/full.yaml, under results/full
 	@$(SNAKEMAKE) all --configfile config/full.yaml --directory results/full --quiet host reason
@@ -47,7 +50,8 @@ calibrate: $(VENV)/.run  ## run the analysis on 500 studies without any effect; 
 	@PYTHONPATH=src $(BIN)/python -m turnscope.calibration results/calibration/calibration.parquet
 
 restore: $(VENV)/.run  ## accept the files under results/, if the present code and config would make them
-	@$(SNAKEMAKE) all --forceall --dry-run --printshellcmds | PYTHONPATH=src $(BIN)/python -m turnscope.stages._restore
+	@$(SNAKEMAKE) all --forceall --dry-run --printshellcmds | \
+		PYTHONPATH=src $(BIN)/python -m turnscope.audits results --only-planned --kinds integrity chain freshness
 	@$(SNAKEMAKE) all --touch --quiet
 
 test: $(VENV)/.dev  ## set up and run all tests

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from tests.workflow.running import clone, snakemake
 from turnscope.types import Task
 
 SPEC: dict[str, Any] = {
@@ -41,6 +42,15 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     left_out = [item for item in items if item.get_closest_marker("verify")]
     items[:] = [item for item in items if not item.get_closest_marker("verify")]
     config.hook.pytest_deselected(items=left_out)
+
+
+@pytest.fixture(scope="session")
+def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A clone in which the test study has run; who changes it puts it back."""
+    made = clone(tmp_path_factory.mktemp("finished"))
+    done = snakemake(made, "all")
+    assert done.returncode == 0, done.stdout
+    return made
 
 
 @pytest.fixture(scope="session")

@@ -4,7 +4,16 @@ import importlib
 from pathlib import Path
 from types import ModuleType
 
-KINDS = ("environments", "policies", "algorithms", "metrics", "claims", "figures", "summaries")
+KINDS = (
+    "environments",
+    "policies",
+    "algorithms",
+    "metrics",
+    "claims",
+    "figures",
+    "summaries",
+    "audits",
+)
 
 
 def names(kind: str) -> list[str]:

@@ -69,6 +69,20 @@ def stage(name, inputs, outputs):
     )
 
 
+def dry_run(folder):
+    """Write the command that prints the commands of all jobs of the study, and runs none.
+
+    The config is written beforehand, as merged and checked: what is planned is what was asked for.
+    """
+    return (
+        f"mkdir -p results/{folder} && printf %s {{params.study:q}} > results/{folder}/config.json;"
+        " {params.python:q} -m snakemake --snakefile {params.snakefile:q}"
+        f" --configfile results/{folder}/config.json --profile none --workflow-profile none"
+        " --scheduler greedy --nocolor --group-components {params.groups:q}"
+        " --forceall --dry-run --printshellcmds all 2> {log:q}"
+    )
+
+
 def code_of(*modules):
     """Name the code behind a job: a digest, and the modules that it starts from.
 

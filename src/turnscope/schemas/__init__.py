@@ -5,7 +5,7 @@ column refuses nulls unless it says when they occur.
 """
 
 from turnscope.schemas.compared import ACTIONS, CONTINUATIONS, HEAT, LIKELIHOOD, POOL
-from turnscope.schemas.judged import CALIBRATION, CLAIMS, ESTIMATES, ROBUSTNESS
+from turnscope.schemas.judged import AUDITS, CALIBRATION, CLAIMS, ESTIMATES, ROBUSTNESS
 from turnscope.schemas.played import EPISODES, PROGRESS, STATES, TASKS, TRAINING, TURNS
 
 TABLES = {
@@ -24,4 +24,5 @@ TABLES = {
     "claims": CLAIMS,
     "robustness": ROBUSTNESS,
     "calibration": CALIBRATION,
+    "audits": AUDITS,
 }

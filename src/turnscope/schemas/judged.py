@@ -160,3 +160,11 @@ CALIBRATION = pa.schema(
         column("passed", pa.bool_(), "whether the instrument is calibrated here"),
     ]
 )
+AUDITS = pa.schema(
+    [
+        column("kind", pa.string(), "audit that found it, see `turnscope.audits`"),
+        column("check", pa.string(), "what was looked at, in a word"),
+        column("artifact", pa.string(), "the file, as records name it"),
+        column("detail", pa.string(), "what is wrong with it"),
+    ]
+)

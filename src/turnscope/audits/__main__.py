@@ -1,0 +1,96 @@
+"""Audit a folder of results: say in a line what is wrong with each artifact, and fail if any is."""
+
+import argparse
+import os
+import sys
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+from turnscope import registry, tables
+from turnscope.audits import _manifest, _planned, _results
+from turnscope.audits._results import Outcome, Settings
+
+
+def main(arguments: Sequence[str], lines: Iterable[str]) -> int:
+    """Run audits, print and write what they found; return the exit code."""
+    options = _parse(arguments)
+    try:
+        outcomes = _run(options, lines)
+    except ValueError as error:
+        print(f"error: {error}", file=sys.stderr)  # noqa: T201 - a command
+        return 1
+    rows = [
+        {"kind": kind, **one._asdict()}
+        for kind, found in outcomes.items()
+        for one in found.findings
+    ]
+    for row in rows:
+        print("{kind} {check}: {artifact}: {detail}".format(**row), file=sys.stderr)  # noqa: T201
+    for kind, found in outcomes.items():
+        print(f"{kind:12} {found.checked} {found.what}, {len(found.findings)} failures")  # noqa: T201
+    if options.output:
+        tables.write(tables.conform(rows, "audits"), options.output, "audits")
+    return int(bool(rows))
+
+
+def _parse(arguments: Sequence[str]) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="python -m turnscope.audits", description=__doc__)
+    parser.add_argument("results", type=Path, help="folder of results")
+    parser.add_argument("--kinds", nargs="+", metavar="KIND", help="all by default")
+    parser.add_argument(
+        "--planned", action="store_true", help="the commands of all jobs come from standard input"
+    )
+    parser.add_argument(
+        "--only-planned", action="store_true", help="the same; pass over all other files"
+    )
+    parser.add_argument("--seed", type=int, default=0, help="names the random choices")
+    parser.add_argument(
+        "--episodes", type=int, default=20, help="of each artifact played again; 0 is all"
+    )
+    parser.add_argument("--remake", type=int, default=0, help="artifacts made again, at random")
+    parser.add_argument(
+        "--remake-these", nargs="+", default=[], metavar="PATH", help="and these; `all` is all"
+    )
+    parser.add_argument("--against", type=Path, help="manifest from elsewhere to compare with")
+    parser.add_argument("--manifest", type=Path, help="manifest to write if nothing is wrong")
+    parser.add_argument("--output", type=Path, help="table `audits` to write")
+    return parser.parse_args(arguments)
+
+
+def _run(options: argparse.Namespace, lines: Iterable[str]) -> dict[str, Outcome]:
+    """Audit.
+
+    Raises:
+        ValueError: There is nothing to audit, or no such kind.
+    """
+    if not options.results.is_dir():
+        raise ValueError(f"{options.results} is no folder of results")
+    kinds = options.kinds or registry.names("audits")
+    modules: dict[str, Any] = {kind: registry.load("audits", kind) for kind in kinds}
+    settings = Settings(
+        seed=options.seed,
+        episodes=options.episodes or None,
+        remake=options.remake,
+        chosen=tuple(options.remake_these),
+        planned=_planned.read(lines) if options.planned or options.only_planned else None,
+        part=options.only_planned,
+    )
+    results = _results.read(options.results)
+    if options.only_planned:
+        results = results.only({job.mark for job in settings.planned or ()})
+    if not results.records and not results.unreadable and not settings.planned:
+        raise ValueError(f"{options.results} holds no record of any job")
+    outcomes = {kind: module.check(results, settings) for kind, module in modules.items()}
+    if options.against:
+        outcomes["manifest"] = _manifest.compare(results, options.against)
+    if options.manifest and not any(found.findings for found in outcomes.values()):
+        _manifest.write(results, options.manifest)
+    return outcomes
+
+
+if __name__ == "__main__":
+    # As in the jobs: weights and sums come out otherwise with another number of threads.
+    for library in ("OMP", "MKL", "OPENBLAS"):
+        os.environ.setdefault(f"{library}_NUM_THREADS", "1")
+    sys.exit(main(sys.argv[1:], sys.stdin))

@@ -1,0 +1,59 @@
+"""The jobs that would make a study today, as a dry run of the workflow prints their commands."""
+
+import functools
+import shlex
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, NamedTuple
+
+from turnscope import provenance
+from turnscope.stages import _job
+
+STAGE = "turnscope.stages."
+"""Precedes the name of a stage in a command."""
+
+
+class Planned(NamedTuple):
+    """One job."""
+
+    mark: str
+    """Path of the record that it would write."""
+    spec: Mapping[str, Any]
+    starts: tuple[str, ...]
+    """Modules that its code starts from."""
+    inputs: Mapping[str, str]
+    """Path by name."""
+    outputs: Mapping[str, str]
+    """The same, without the record."""
+
+
+def read(lines: Iterable[str]) -> tuple[Planned, ...]:
+    """Read the commands of jobs; other lines are passed over.
+
+    Raises:
+        ValueError: There is none: nothing could be compared with them.
+    """
+    found = tuple(_jobs(lines))
+    if not found:
+        raise ValueError("no job is planned; give the output of a dry run that prints commands")
+    return found
+
+
+def _jobs(lines: Iterable[str]) -> Iterator[Planned]:
+    for line in lines:
+        if f" -m {STAGE}" not in line:
+            continue
+        words = shlex.split(line)
+        start = next(place for place, word in enumerate(words) if word.startswith(STAGE))
+        options = _job.parse(words[start + 1 : words.index(">")])
+        inputs, outputs = (
+            {name: path.as_posix() for name, path in _job.files(some).items()}
+            for some in (options.input, options.output)
+        )
+        mark = outputs.pop("provenance")
+        yield Planned(mark, options.spec, tuple(options.code[1:]), inputs, outputs)
+
+
+@functools.cache
+def modules(starts: tuple[str, ...]) -> Mapping[str, str]:
+    """Return `provenance.modules` as the code is now; many jobs start from the same."""
+    return provenance.modules(starts)
