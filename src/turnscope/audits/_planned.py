@@ -24,6 +24,10 @@ class Planned(NamedTuple):
     """Path by name."""
     outputs: Mapping[str, str]
     """The same, without the record."""
+    stage: str
+    """Module in `turnscope.stages`."""
+    code: str
+    """Digest of its code."""
 
 
 def read(lines: Iterable[str]) -> tuple[Planned, ...]:
@@ -50,7 +54,9 @@ def _jobs(lines: Iterable[str]) -> Iterator[Planned]:
             for some in (options.input, options.output)
         )
         mark = outputs.pop("provenance")
-        yield Planned(mark, options.spec, tuple(options.code[1:]), inputs, outputs)
+        code, *starts = options.code
+        stage = words[start].removeprefix(STAGE)
+        yield Planned(mark, options.spec, tuple(starts), inputs, outputs, stage, code)
 
 
 @functools.cache

@@ -1,0 +1,76 @@
+"""The jobs behind artifacts, read from the two records of each."""
+
+import json
+from collections.abc import Iterable, Mapping
+from graphlib import TopologicalSorter
+from pathlib import Path
+from typing import Any, NamedTuple
+from urllib.parse import quote
+
+from turnscope.archive.members import diary, is_result
+
+
+class Job(NamedTuple):
+    """A finished job, as its two records describe it."""
+
+    mark: str
+    """Path of `provenance.json`."""
+    record: Mapping[str, Any]
+    run: Mapping[str, Any]
+    packed: frozenset[str] = frozenset()
+    """Names of the files of the archive."""
+
+    @property
+    def name(self) -> str:
+        """Names it within a crate."""
+        return f"#job/{quote(self.mark)}"
+
+    @property
+    def tool(self) -> str:
+        """File of its stage."""
+        return f"src/turnscope/stages/{self.record['stage']}.py"
+
+    @property
+    def reads(self) -> list[str]:
+        """Paths of its inputs."""
+        return [entry["path"] for entry in self.record["inputs"]]
+
+    @property
+    def needs(self) -> list[str]:
+        """Paths of the artifacts that it read, without parts, which may be deleted afterwards."""
+        parts = self.record["stage"] == "gather"
+        return [
+            entry["path"]
+            for entry in self.record["inputs"]
+            if is_result(entry["path"])
+            and not (parts and entry["name"].startswith(("episodes.", "turns.")))
+        ]
+
+    @property
+    def objects(self) -> list[str]:
+        """Name its inputs within a crate."""
+        return [f"{'' if path in self.packed else '#absent/'}{quote(path)}" for path in self.reads]
+
+    @property
+    def writes(self) -> list[str]:
+        """Paths of its outputs, records included."""
+        own = [self.mark, diary(Path(self.mark)).as_posix()]
+        return [*(entry["path"] for entry in self.record["outputs"]), *own]
+
+
+def read(marks: Iterable[Path]) -> list[Job]:
+    """Read the records of jobs, and sort them such that each follows those that it waited for.
+
+    Args:
+        marks: Their `provenance.json`; the order does not matter.
+    """
+    jobs = {mark.as_posix(): _job(mark) for mark in sorted(marks)}
+    made = {path: mark for mark, job in jobs.items() for path in job.writes}
+    order = TopologicalSorter[str]()
+    for mark, job in jobs.items():
+        order.add(mark, *(made[path] for path in job.reads if path in made))
+    return [jobs[mark] for mark in order.static_order()]
+
+
+def _job(mark: Path) -> Job:
+    return Job(mark.as_posix(), json.loads(mark.read_text()), json.loads(diary(mark).read_text()))
