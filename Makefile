@@ -10,12 +10,14 @@ SNAKEMAKE := $(BIN)/snakemake --cores $(CORES)
 # With TURNSCOPE_ARTIFACTS=FOLDER, what was made elsewhere is not made again; see docs/archive.md.
 RUN := $(if $(TURNSCOPE_ARTIFACTS),$(BIN)/python workflow/cached.py) $(SNAKEMAKE)
 LIBRARY := PYTHONPATH='$(CURDIR)/src' '$(abspath $(BIN))/python' -m turnscope
-# One of config/, with results in a folder of its own; else config.yaml.
-OVERLAY := $(if $(STUDY),--configfile config/$(STUDY).yaml --directory results/$(STUDY))
+# A study of config/ with results in a folder of its own, or any other; else config.yaml, here.
+CONFIG ?= $(if $(STUDY),config/$(STUDY).yaml)
+FOLDER ?= $(if $(STUDY),results/$(STUDY))
+OVERLAY = $(if $(CONFIG),--configfile $(CONFIG)) $(if $(FOLDER),--directory $(FOLDER))
 PIP := $(BIN)/python -m pip install --disable-pip-version-check --no-input --quiet
 
 .DEFAULT_GOAL := help
-.PHONY: help figures plan audit study arms code sql calls smoke calibrate archive restore crate test vllm check docs bench verify clean
+.PHONY: help figures plan why again audit study arms code sql calls smoke calibrate archive restore crate test vllm check docs bench verify clean
 
 help:  ## list the targets
 	@sed -n 's/^\([a-z]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 10
@@ -26,10 +28,17 @@ figures: $(VENV)/.run  ## set up, run the study of config.yaml, and say where it
 	@echo "report:  $(CURDIR)/results/report.html"
 
 plan: $(VENV)/.run  ## say what a study will cost, and run nothing: make plan CONFIG=config/full.yaml
-	@$(SNAKEMAKE) plan $(if $(CONFIG),--configfile $(CONFIG)) --quiet host reason progress rules
+	@$(SNAKEMAKE) plan $(OVERLAY) --quiet host reason progress rules
+
+why: $(VENV)/.run  ## say in words why jobs would run, and run nothing: make why CONFIG=config/full.yaml
+	@$(SNAKEMAKE) all --dry-run $(OVERLAY) --quiet host | $(LIBRARY).why
+
+again: $(VENV)/.run  ## make an arm, seed, figure or claim again, before and after: make again WHAT=C1, see docs/ablation.md
+	@$(LIBRARY).ablation $(WHAT) --cores $(CORES) $(if $(CONFIG),--config $(CONFIG)) \
+		$(if $(FOLDER),--folder $(FOLDER)) $(if $(SET),--set $(SET)) $(if $(DRY),--dry-run)
 
 audit: $(VENV)/.run  ## check every artifact, and write results/MANIFEST.sha256 (docs/audit.md)
-	@$(SNAKEMAKE) audit $(if $(CONFIG),--configfile $(CONFIG)) --quiet host reason progress rules
+	@$(SNAKEMAKE) audit $(OVERLAY) --quiet host reason progress rules
 
 study: $(VENV)/.run  ## the study in every environment, config/full.yaml, under results/full
 	@$(RUN) all --configfile config/full.yaml --directory results/full --quiet host reason
@@ -59,7 +68,7 @@ archive: $(VENV)/.run  ## pack code, config and results of a study into one file
 	@$(SNAKEMAKE) archive $(OVERLAY) --quiet host reason progress rules
 
 restore: $(VENV)/.run  ## accept the results, or those of ARCHIVE=FILE, if the present code and config would make them
-	@set -eu; here='$(if $(STUDY),results/$(STUDY),.)'; checked="$$here"; \
+	@set -eu; here='$(or $(FOLDER),.)'; checked="$$here"; \
 	$(if $(ARCHIVE),checked="$$here/results/.restoring"; $(LIBRARY).archive unpack '$(ARCHIVE)' "$$checked"; \
 	trap 'rm -rf "$$checked"' EXIT;) \
 	$(SNAKEMAKE) all $(OVERLAY) --directory "$$checked" --forceall --dry-run --printshellcmds \
