@@ -6,6 +6,7 @@ import sys
 import tempfile
 from pathlib import Path
 
+from turnscope import atomic
 from turnscope.schemas import TABLES
 
 ROOT = Path(__file__).parent.parent
@@ -70,7 +71,7 @@ def main() -> None:
         ]
         sys.exit(f"{', '.join(old)}: out of date; run make docs" if old else 0)
     for path, page in pages.items():
-        path.write_text(page)
+        atomic.write_text(page, path)
 
 
 if __name__ == "__main__":

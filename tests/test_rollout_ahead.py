@@ -74,7 +74,7 @@ def test_a_failure_to_prepare_is_logged_once_a_round_and_spoils_nothing(shown, c
     starts = many(5, replace(WIDE, turns=2))
     assert play(starts, make=Foreseen) == play(starts)
     assert [record.getMessage() for record in caplog.records] == [
-        "no actions were prepared: the crystal ball is cracked"
+        "no actions were prepared: OSError: the crystal ball is cracked"
     ] * 2
 
 

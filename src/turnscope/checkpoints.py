@@ -1,9 +1,10 @@
 """Checkpoints that a killed job can trust."""
 
 import json
-import os
 import shutil
 from pathlib import Path
+
+from turnscope import atomic
 
 COMPLETE = "complete"
 """File that is written into a checkpoint last; a checkpoint without it was cut short."""
@@ -11,10 +12,7 @@ COMPLETE = "complete"
 
 def finish(folder: Path) -> None:
     """Mark a checkpoint as complete once all of it is on the disk."""
-    for path in folder.rglob("*"):
-        if path.is_file():
-            with path.open("rb") as file:
-                os.fsync(file.fileno())
+    atomic.settle(folder)
     (folder / COMPLETE).touch()
 
 
@@ -30,9 +28,7 @@ def last(scratch: Path, name: str) -> Path | None:
     if not label.exists() or label.read_text() != json.dumps(name):
         for path in scratch.glob("checkpoint-*"):
             shutil.rmtree(path)
-    draft = scratch / "run.json.tmp"
-    draft.write_text(json.dumps(name))
-    draft.replace(label)
+    atomic.write_text(json.dumps(name), label)
     found = sorted(scratch.glob("checkpoint-*"), key=lambda path: int(path.name.split("-")[-1]))
     complete = [path for path in found if (path / COMPLETE).exists()]
     for path in found:

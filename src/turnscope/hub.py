@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
 
-from turnscope import wheels
+from turnscope import atomic, wheels
 from turnscope.provenance import file_sha256, write_json
 
 COMMIT = re.compile(r"[0-9a-f]{40}")
@@ -110,6 +110,7 @@ def fetch(repository: Repository, file: File, folder: Path) -> Path:
             if not path.is_file() and _is(part, target):
                 _download(repository, file, target)
                 _verify(part, file)
+                atomic.settle(part)
                 return part.replace(path)
     part.unlink(missing_ok=True)  # whoever waited may have made it anew
     _verify(path, file)

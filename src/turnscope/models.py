@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from turnscope import hub, templates, weights
+from turnscope import atomic, hub, templates, weights
 from turnscope.chat import Renderer
 
 log = logging.getLogger(__name__)
@@ -44,9 +44,10 @@ def make(name: str, settings: Mapping[str, Any], folder: Path, scratch: Path) ->
             f"models.{name}.path: {settings['path']!r} holds {held}; "
             "legal is a model with config.json and weights in *.safetensors"
         )
-    _words(name, settings, source, folder)
-    _config(source, folder, settings.get("dtype"))
-    numbers = weights.merge(_weights(found), folder / WEIGHTS, settings.get("dtype"))
+    with atomic.filling(folder) as draft:
+        _words(name, settings, source, draft)
+        _config(source, draft, settings.get("dtype"))
+        numbers = weights.merge(_weights(found), draft / WEIGHTS, settings.get("dtype"))
     log.info("%s: %d parameters", name, numbers)
 
 
@@ -57,16 +58,17 @@ def link(source: Path, folder: Path) -> None:
         source: A folder that `make` wrote.
         folder: Where it goes.
     """
-    for path in sorted(source.iterdir()):
-        if path.name in RECORDS or path.name.startswith(".") or path.is_dir():
-            continue
-        if path.name == WEIGHTS:
-            try:
-                os.link(path, folder / path.name)
-            except OSError:  # another file system, or one without hard links
-                shutil.copyfile(path, folder / path.name)
-        else:
-            shutil.copyfile(path, folder / path.name)
+    with atomic.filling(folder) as draft:
+        for path in sorted(source.iterdir()):
+            if path.name in RECORDS or path.name.startswith(".") or path.is_dir():
+                continue
+            if path.name == WEIGHTS:
+                try:
+                    os.link(path, draft / path.name)
+                except OSError:  # another file system, or one without hard links
+                    shutil.copyfile(path, draft / path.name)
+            else:
+                shutil.copyfile(path, draft / path.name)
 
 
 def _files(path: str, revision: str | None) -> dict[str, Path]:

@@ -17,7 +17,7 @@ import torch
 from tokenizers import AddedToken, Regex, Tokenizer, decoders, models, pre_tokenizers, trainers
 from transformers import PreTrainedTokenizerFast, Qwen3Config, Qwen3ForCausalLM
 
-from turnscope import draws
+from turnscope import atomic, draws
 from turnscope.chat import Renderer
 from turnscope.types import Episode
 
@@ -245,5 +245,6 @@ def _learn(model: Any, sequences: list[list[int]], masks: list[list[int]]) -> fl
 
 def save(model: Any, words: PreTrainedTokenizerFast, folder: Path) -> None:
     """Write model and tokenizer as an ordinary Hugging Face folder."""
-    model.save_pretrained(folder)
-    words.save_pretrained(folder)
+    with atomic.filling(folder) as draft:
+        model.save_pretrained(draft)
+        words.save_pretrained(draft)

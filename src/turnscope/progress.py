@@ -146,7 +146,7 @@ def _probes(study: Study, exam: Exam, policy: Policy, crew: Crew) -> Iterator[di
     played = _played(study.environment, starts, policy, draws.seed("probe", exam.seed), crew)
     for start, place, episode in zip(starts, places, played, strict=True):
         number = len(start.prefix)
-        if episode.success is not None:
+        if episode.success is not None and len(episode.turns) > number:
             yield _graded(study, start.task, episode.turns[number], number, "probe", place)
 
 

@@ -23,12 +23,12 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from turnscope import processes
+from turnscope import atomic, processes
 
 SCHEMA = 1
 """Version of both records."""
 PACKAGE = Path(__file__).parent
-NOT_CODE = ("turnscope.provenance",)
+NOT_CODE = ("turnscope.intact", "turnscope.provenance")
 """Modules that record what happens without any say in it; an edit of them re-runs nothing."""
 BROUGHT = {
     "seaborn": ("matplotlib",),
@@ -200,6 +200,7 @@ def record(
     code_modules: Mapping[str, str],
     inputs: Mapping[str, Path],
     outputs: Mapping[str, Path],
+    sums: Mapping[str, str] | None = None,
 ) -> dict[str, Any]:
     """Describe a finished job by what determines its result, and by the result.
 
@@ -210,12 +211,14 @@ def record(
         code_modules: The modules behind the digest, see `modules`.
         inputs: What it read.
         outputs: What it wrote.
+        sums: SHA-256 of each input as it was read; None is as they are now.
 
     Returns:
         The content of `provenance.json`. Its `key` is a digest of all that determines the result.
     """
+    sums = sums or {name: file_sha256(path) for name, path in inputs.items()}
     read = [
-        {"name": name, "path": path.as_posix(), "sha256": file_sha256(path)}
+        {"name": name, "path": path.as_posix(), "sha256": sums[name]}
         for name, path in inputs.items()
     ]
     wrote = [
@@ -291,7 +294,5 @@ def _version(package: str) -> str | None:
 
 def write_json(value: Any, path: Path) -> None:
     """Write a record for people and programs, at once or not at all."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    draft = path.with_name(f".{path.name}.{os.getpid()}.tmp")
-    draft.write_text(json.dumps(value, indent=2, sort_keys=True, allow_nan=False) + "\n")
-    draft.replace(path)
+    text = json.dumps(value, indent=2, sort_keys=True, allow_nan=False)
+    atomic.write_text(f"{text}\n", path)

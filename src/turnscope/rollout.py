@@ -1,44 +1,19 @@
 """The one loop that plays episodes: for base sampling, training, matched states, continuations."""
 
 import logging
+import pickle
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, field
+from dataclasses import replace
 from typing import Any
 
-from turnscope import draws
-from turnscope.types import (
-    Action,
-    Budget,
-    Environment,
-    Episode,
-    Policy,
-    Seat,
-    StopReason,
-    Task,
-    Turn,
-)
+from turnscope import guard
+from turnscope.game import Game, Start
+from turnscope.types import Action, Environment, Episode, Policy, Task, Turn
+
+__all__ = ["Start", "in_batches", "prefix_of", "rollout"]
 
 log = logging.getLogger(__name__)
-
-
-@dataclass(frozen=True, slots=True)
-class Start:
-    """Where one episode begins, and how long it may go on."""
-
-    task: Task
-    sample: int
-    """Number of the attempt at this task."""
-    seed: int
-    """Seed of the environment's noise."""
-    budget: Budget
-    """Limits, counted from the first turn of the prefix."""
-    prefix: tuple[Turn, ...] = ()
-    """Turns to replay before the policy acts; they are part of the episode."""
-    branch: int | None = None
-    """Seed of the noise after the prefix; None goes on under `seed`."""
-    state_key: str | None = None
-    """Hidden state to which the prefix must lead; None is not checked."""
 
 
 def prefix_of(state: Mapping[str, Any]) -> tuple[Turn, ...]:
@@ -64,8 +39,10 @@ def rollout(
     """Play one episode from each start, in lock-step.
 
     Every round asks the policy once, for all unfinished episodes, so that a sampler always sees
-    the widest batch. An environment that raises ends its own episode and no other: that failure
-    is data. A policy that raises ends the call: that failure is a broken job.
+    the widest batch. An environment that raises, hangs or answers rubbish ends its own episode and
+    no other: that failure is data. So is an episode that outgrows the context of the policy's
+    model, which ends it as does its last token. A policy that raises ends the call: that failure
+    is a broken job.
 
     Args:
         make_environment: Makes one environment; called once for each start.
@@ -80,8 +57,11 @@ def rollout(
     Raises:
         ValueError: A prefix does not lead to the states it records, or goes on behind the end.
     """
+    posed = {id(start.task.payload): start.task for start in starts}
+    before = {place: pickle.dumps(task.payload) for place, task in posed.items()}
     with ExitStack() as stack:
-        games = [_Game(start, make_environment) for start in starts]
+        call = stack.enter_context(guard.watching())
+        games = [Game(start, make_environment, call) for start in starts]
         for game in games:
             stack.callback(game.close)
             game.begin()
@@ -94,10 +74,21 @@ def rollout(
             actions = conversation.act(
                 rows, [games[row].told() for row in rows], [games[row].limit() for row in rows]
             )
-            _ahead([(games[row], action) for row, action in zip(rows, actions, strict=True)])
-            for row, action in zip(rows, actions, strict=True):
-                games[row].play(action)
+            moves = [
+                (games[row], action and _storable(action))
+                for row, action in zip(rows, actions, strict=True)
+            ]
+            _ahead([(game, action) for game, action in moves if action is not None], call)
+            for game, action in moves:
+                if action is None:
+                    game.outgrow()
+                else:
+                    game.play(action)
             rows = [row for row in rows if games[row].stop is None]
+    changed = {place for place, task in posed.items() if _restored(task, before[place])}
+    for game in games:
+        if id(game.start.task.payload) in changed:
+            game.fail(ValueError("the environment changed its task"))
     return [game.episode() for game in games]
 
 
@@ -124,165 +115,31 @@ def in_batches(
         yield rollout(make_environment, starts[at : at + size], policy, stream)
 
 
-def _ahead(moves: Sequence[tuple["_Game", Action]]) -> None:
+def _storable(action: Action) -> Action:
+    """Replace what is no Unicode in what a policy said: no table could hold it."""
+    text = action.text.encode(errors="replace").decode()
+    return action if text == action.text else replace(action, text=text)
+
+
+def _restored(task: Task, before: bytes) -> bool:
+    """Give a task back what an environment has changed; tell whether anything was."""
+    if pickle.dumps(task.payload) == before:
+        return False
+    payload = pickle.loads(before)
+    if task.payload == payload:
+        return False
+    task.payload.clear()
+    task.payload.update(payload)
+    return True
+
+
+def _ahead(moves: Sequence[tuple[Game, Action]], call: guard.Call) -> None:
     """Show an environment all actions of a round, if it can prepare for several at a time."""
-    prepare = getattr(moves[0][0].environment, "ahead", None)
+    prepare = getattr(moves[0][0].environment, "ahead", None) if moves else None
     if prepare is None:
         return
     try:
-        prepare([(game.environment, action.text) for game, action in moves])
+        asked = [(game.environment, action.text) for game, action in moves]
+        call(prepare, asked, answers=len(asked))
     except Exception as failure:  # noqa: BLE001 - each episode will meet it by itself
-        log.warning("no actions were prepared: %s", failure)
-
-
-@dataclass(slots=True)
-class _Game:
-    """One episode while it is played."""
-
-    start: Start
-    make: Callable[[], Environment]
-    environment: Any = None
-    turns: list[Turn] = field(default_factory=list)
-    tokens: int = 0
-    observation: str = ""
-    state_key: str = ""
-    stop: StopReason | None = None
-    error: str | None = None
-
-    @property
-    def turns_left(self) -> int:
-        return self.start.budget.turns - len(self.turns)
-
-    def begin(self) -> None:
-        """Enter the initial state and replay the prefix."""
-        try:
-            self.environment = self.make()
-            self.observation = self.environment.reset(self.start.task, self.start.seed)
-            self.state_key = self.environment.state_key()
-        except Exception as failure:  # noqa: BLE001 - whatever an environment raises is data
-            self._fail(failure)
-            return
-        for turn in self.start.prefix:
-            self._replay(turn)
-        self._arrived()
-        if self.start.branch is not None and self.stop is None:
-            try:
-                self.environment.reseed(self.start.branch)
-            except Exception as failure:  # noqa: BLE001
-                self._fail(failure)
-
-    def _replay(self, turn: Turn) -> None:
-        """Play a turn of the prefix again, unless the environment has failed."""
-        if self.stop is StopReason.ERROR:
-            return
-        where = f"task {self.start.task.task_id}: replay of turn {len(self.turns)}"
-        if self.stop is not None:
-            why = f"{where} is impossible: the episode ended before it, {self.stop}"
-            if self.stop in (StopReason.BUDGET, StopReason.TOKENS):
-                raise ValueError(why)
-            self._strayed(why)
-        elif turn.state_key != self.state_key:
-            self._strayed(
-                f"{where} reached state {self.state_key!r}, recorded was {turn.state_key!r}"
-            )
-        else:
-            self.play(Action(turn.action, turn.context_ids, turn.action_ids, turn.logprobs))
-
-    def _arrived(self) -> None:
-        """Check that the prefix led to where it should, unless the environment has failed."""
-        wanted = self.start.state_key
-        if wanted is None or self.stop is StopReason.ERROR:
-            return
-        where = f"task {self.start.task.task_id}: replay of {len(self.turns)} turns"
-        if self.stop in (StopReason.SUCCESS, StopReason.FAILURE):
-            self._strayed(f"{where} ended the episode, {self.stop}; recorded was {wanted!r}")
-        elif self.state_key != wanted:
-            self._strayed(f"{where} reached state {self.state_key!r}, recorded was {wanted!r}")
-
-    def _strayed(self, why: str) -> None:
-        """Refuse a replay that led elsewhere: it is a fault, unless a program may be the cause."""
-        if not getattr(self.environment, "untrusted", False):
-            raise ValueError(why)
-        self._fail(ValueError(why))
-
-    def seat(self, stream: int) -> Seat:
-        """Describe the place of this episode to the policy."""
-        named = self.start.seed if self.start.branch is None else self.start.branch
-        return Seat(
-            self.start.task,
-            self.environment,
-            draws.mix(named, stream),
-            self.turns_left,
-            list(self.turns),
-        )
-
-    def told(self) -> str:
-        """Return the observation as the policy gets it."""
-        if not self.start.budget.told:
-            return self.observation
-        return f"{self.observation}\nturns left {self.turns_left}"
-
-    def limit(self) -> int:
-        """Return how many tokens the policy may sample in this turn."""
-        budget = self.start.budget
-        if budget.tokens is None:
-            return budget.turn_tokens
-        return min(budget.turn_tokens, budget.tokens - self.tokens)
-
-    def play(self, action: Action) -> None:
-        """Apply one action and decide whether the episode is over."""
-        try:
-            step = self.environment.step(action.text)
-            if step.success and not step.terminated:
-                raise ValueError("success was declared without an end of the episode")
-            key = self.environment.state_key()
-        except Exception as failure:  # noqa: BLE001 - whatever an environment raises is data
-            self._fail(failure, f" at the action {action.text!r}")
-            return
-        self.turns.append(
-            Turn(
-                self.told(),
-                self.state_key,
-                action.text,
-                step.reward,
-                step.valid,
-                action.context_ids,
-                action.action_ids,
-                action.logprobs,
-            )
-        )
-        self.tokens += len(action.action_ids)
-        self.observation, self.state_key = step.observation, key
-        budget = self.start.budget
-        if step.terminated:
-            self.stop = StopReason.SUCCESS if step.success else StopReason.FAILURE
-        elif self.turns_left <= 0:
-            self.stop = StopReason.BUDGET
-        elif budget.tokens is not None and self.tokens >= budget.tokens:
-            self.stop = StopReason.TOKENS
-
-    def _fail(self, failure: Exception, when: str = "") -> None:
-        self.stop = StopReason.ERROR
-        self.error = " ".join(f"{type(failure).__name__}: {failure}{when}".split())[:500]
-
-    def close(self) -> None:
-        """Release the environment; a failure to do so cannot change what was played."""
-        try:
-            if self.environment is not None:
-                self.environment.close()
-        except Exception as failure:  # noqa: BLE001
-            log.warning("task %s: close failed: %s", self.start.task.task_id, failure)
-
-    def episode(self) -> Episode:
-        """Return what was played."""
-        assert self.stop is not None, "an episode ends before the rollout returns"
-        return Episode(
-            self.start.task.task_id,
-            self.start.sample,
-            self.start.seed,
-            self.turns,
-            self.stop,
-            "" if self.error else self.observation,
-            "" if self.error else self.state_key,
-            self.error,
-        )
+        log.warning("no actions were prepared: %s", guard.described(failure))

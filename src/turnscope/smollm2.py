@@ -25,7 +25,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from turnscope import wheels
+from turnscope import atomic, wheels
 from turnscope.provenance import file_sha256
 
 REQUIREMENTS = (
@@ -86,6 +86,7 @@ def convert(folder: Path, temperature: float = 1.0) -> None:
         fresh = Path(temporary, "fresh")
         fresh.mkdir()
         _write(packages, fresh, temperature)
+        atomic.settle(fresh)
         os.rename(fresh, folder)
 
 

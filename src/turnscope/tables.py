@@ -4,7 +4,6 @@ Equal runs give equal bytes: no clock, host or path is stored.
 """
 
 import json
-import os
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -14,6 +13,7 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from turnscope.atomic import replacing
 from turnscope.schemas import TABLES, TURNS
 from turnscope.types import Episode, Quality, Task
 
@@ -81,18 +81,6 @@ def _array(values: pd.Series, kind: pa.DataType) -> pa.Array:
 
 
 @contextmanager
-def replacing(path: Path) -> Iterator[Path]:
-    """Yield a temporary path that becomes `path` at the end, at once or not at all."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    draft = path.with_name(f".{path.name}.{os.getpid()}.tmp")
-    try:
-        yield draft
-        draft.replace(path)
-    finally:
-        draft.unlink(missing_ok=True)
-
-
-@contextmanager
 def writer(path: Path, table: str) -> Iterator[Callable[[pa.Table], None]]:
     """Write a table in parts, so that memory holds one at a time.
 
@@ -132,9 +120,12 @@ def _opened(path: Path, table: str) -> Iterator[pq.ParquetFile]:
             yield file
     except FileNotFoundError:
         raise
-    except (pa.ArrowException, OSError) as error:
+    except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
         what = " ".join(str(error).split())
-        raise ValueError(f"{path}: not a readable Parquet file: {what}") from error
+        raise ValueError(
+            f"{path}: not a readable Parquet file: {what}; if a job wrote it, remove it, and the "
+            "job makes it anew"
+        ) from error
 
 
 def groups(path: Path, table: str) -> Iterator[pa.Table]:
@@ -150,7 +141,13 @@ def groups(path: Path, table: str) -> Iterator[pa.Table]:
     with _opened(path, table) as file:
         for number in range(file.num_row_groups):
             # In one chunk, as it was written: where pages end depends on it.
-            yield file.read_row_group(number).combine_chunks()
+            yield _whole(file.read_row_group(number)).combine_chunks()
+
+
+def _whole(content: pa.Table) -> pa.Table:
+    """Refuse texts that are no UTF-8, which would otherwise be found when one is looked at."""
+    content.validate(full=True)
+    return content
 
 
 def read(path: Path, table: str, columns: list[str] | None = None) -> pd.DataFrame:
@@ -173,12 +170,12 @@ def read(path: Path, table: str, columns: list[str] | None = None) -> pd.DataFra
     if unknown:
         raise ValueError(f"table {table}: unknown columns {unknown}; known: {schema.names}")
     with _opened(path, table) as file:
-        content = file.read(columns=columns)
-    frame = content.to_pandas()
-    kinds = {pa.int32(): pd.Int32Dtype(), pa.bool_(): pd.BooleanDtype()}
-    for field in content.schema:
-        if field.nullable and field.type in kinds:
-            frame[field.name] = content[field.name].to_pandas(types_mapper=kinds.get)
+        content = _whole(file.read(columns=columns))
+        frame = content.to_pandas()
+        kinds = {pa.int32(): pd.Int32Dtype(), pa.bool_(): pd.BooleanDtype()}
+        for field in content.schema:
+            if field.nullable and field.type in kinds:
+                frame[field.name] = content[field.name].to_pandas(types_mapper=kinds.get)
     return frame
 
 

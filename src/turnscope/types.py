@@ -21,7 +21,7 @@ class StopReason(StrEnum):
     BUDGET = "budget"
     """All turns of the budget were used."""
     TOKENS = "tokens"
-    """All tokens of the budget were used."""
+    """All tokens of the budget were used, or the model's context has no room for another turn."""
     ERROR = "error"
     """The environment itself failed. Says nothing about the policy: success is null."""
 
@@ -220,7 +220,7 @@ class Conversation(Protocol):
 
     def act(
         self, rows: Sequence[int], observations: Sequence[str], limits: Sequence[int]
-    ) -> list[Action]:
+    ) -> Sequence[Action | None]:
         """Answer one observation at each of some seats.
 
         Args:
@@ -229,7 +229,8 @@ class Conversation(Protocol):
             limits: Most tokens each may sample, >= 1.
 
         Returns:
-            One action for each row.
+            One action for each row; None where the model's context has no room for one, which
+            ends the episode.
         """
         ...
 

@@ -14,6 +14,8 @@ import tempfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from turnscope import atomic
+
 LINE = re.compile(r"[A-Za-z0-9][\w.-]*==[\w.!+-]+ --hash=sha256:[0-9a-f]{64}", re.ASCII)
 INSTALL = (
     *("install", "--no-deps", "--require-hashes", "--only-binary", ":all:", "--no-input"),
@@ -84,6 +86,7 @@ def _install(requirements: str, temporary: Path, place: Path) -> None:
         )
     for path in [fresh, *fresh.rglob("*")]:
         path.chmod(path.stat().st_mode | (0o555 if path.is_dir() else 0o444))
+    atomic.settle(fresh)
     try:
         os.rename(fresh, place)
     except OSError:

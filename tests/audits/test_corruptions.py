@@ -10,8 +10,8 @@ import pandas as pd
 import pytest
 
 from tests.audits import forging
-from turnscope import registry, tables
-from turnscope.audits import _planned, _results
+from turnscope import dry_run, registry, tables
+from turnscope.audits import _results
 from turnscope.audits._results import Settings
 
 pytestmark = pytest.mark.slow
@@ -43,7 +43,7 @@ def planned(finished):
         text=True,
         check=True,
     )
-    return _planned.read(done.stdout.splitlines())
+    return dry_run.read(done.stdout.splitlines())
 
 
 @pytest.fixture

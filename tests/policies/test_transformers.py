@@ -205,7 +205,8 @@ def seats(number: int, history: tuple[Turn, ...] = ()) -> list[Seat]:
 
 def first_tokens(policy: Policy, number: int) -> tuple[np.ndarray, np.ndarray, torch.Tensor]:
     conversation = policy.begin(seats(number))
-    actions = conversation.act(range(number), ["at=r0c0"] * number, [1] * number)
+    found = conversation.act(range(number), ["at=r0c0"] * number, [1] * number)
+    actions = [action for action in found if action is not None]
     tokens = np.array([action.action_ids[0] for action in actions])
     logprobs = np.array([action.logprobs[0] for action in actions])
     return tokens, logprobs, fresh_logits(policy.model, actions[0].context_ids)[-1]

@@ -94,7 +94,8 @@ def seats(number: int, history: tuple[Turn, ...] = ()) -> list[Seat]:
 
 
 def first_tokens(policy: Policy, model: Any, number: int):
-    actions = policy.begin(seats(number)).act(range(number), ["at=r0c0"] * number, [1] * number)
+    found = policy.begin(seats(number)).act(range(number), ["at=r0c0"] * number, [1] * number)
+    actions = [action for action in found if action is not None]
     tokens = np.array([action.action_ids[0] for action in actions])
     logprobs = np.array([action.logprobs[0] for action in actions])
     return tokens, logprobs, logits_of(model, actions[0].context_ids)[-1]
@@ -253,14 +254,39 @@ def test_failed_environments_leave_the_batch(crowd, played, policy):
     assert said([episodes[1], *episodes[3:]]) == said(played[:3])
 
 
-@pytest.mark.parametrize(("limit", "tokens"), [(6, r"\d+"), (LIMIT, str(LIMIT))])
-def test_an_episode_that_outgrows_the_context_is_refused(policy, limit, tokens):
-    """At the latest by the turn that the context's end cuts; no such turn is played."""
-    conversation = policy.begin(seats(1))
-    line = rf"^task hall: {tokens} tokens leave no room for a turn in the model's context of 256; "
-    turns = (conversation.act([0], ["at=r0c0"], [limit]) for _ in range(LIMIT))
-    with pytest.raises(ValueError, match=line):
-        list(turns)
+@pytest.mark.parametrize("limit", [6, LIMIT])
+def test_an_episode_that_outgrows_the_context_has_no_further_turn(policy, limit):
+    """Neither one for which no token is left nor one that the context's end cuts."""
+    conversation, total = policy.begin(seats(2)), [0, 0]
+    for _ in range(LIMIT):
+        told = ["at=r0c0", "at=r0c0 " * 4]
+        actions = conversation.act([0, 1], told, [limit, 1])
+        for row, action in enumerate(actions):
+            if action is not None:
+                total[row] += len(action.context_ids) + len(action.action_ids)
+                ended = action.action_ids[-1] == policy.renderer.end_id
+                assert ended or len(action.action_ids) == (limit, 1)[row]
+        assert max(total) <= LIMIT
+        if None in actions:
+            break
+    else:
+        pytest.fail("the context has no end")
+    assert conversation.act([0], ["at=r0c0 " * LIMIT], [1]) == [None]
+
+
+def test_an_episode_without_room_ends_and_others_go_on(policy):
+    budget = Budget(40, 6)
+    starts = [
+        Start(hall(length=99 if i % 3 else 4), 0, draws.seed("long", i), budget) for i in range(9)
+    ]
+    episodes = rollout(Crowd, starts, policy)
+    stops = [episode.stop for episode in episodes]
+    assert stops == [StopReason.TOKENS if i % 3 else StopReason.SUCCESS for i in range(9)]
+    for episode in episodes:
+        sizes = [len(turn.context_ids) + len(turn.action_ids) for turn in episode.turns]
+        assert sum(sizes) <= LIMIT
+        assert episode.success is (episode.stop is StopReason.SUCCESS)
+    assert said(episodes) == said([rollout(Crowd, [start], policy)[0] for start in starts])
 
 
 def test_a_history_without_tokens_is_refused(policy):

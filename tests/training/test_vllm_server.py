@@ -19,7 +19,7 @@ import numpy as np
 import pytest
 from trl.generation.vllm_client import VLLMClient
 
-from tests.toys import Crowd, hall
+from tests.toys import Crowd, Hall, hall
 from tests.training.test_trainer import RECIPE, study
 from turnscope import draws, training
 from turnscope.environments import frozen_lake
@@ -29,7 +29,7 @@ from turnscope.progress import Exam
 from turnscope.rollout import Start, rollout
 from turnscope.training import _sampler
 from turnscope.tuning import Tuning
-from turnscope.types import Budget, Task
+from turnscope.types import Budget, Seat, Task
 
 pytestmark = pytest.mark.usefixtures("vllm_installed")
 
@@ -122,6 +122,23 @@ def test_what_the_server_refuses_and_a_server_that_is_not_there_are_one_line(pol
         ValueError, match=r"^the vLLM server at http://127\.0\.0\.1:9 does not answer: "
     ):
         Served("http://127.0.0.1:9/")
+
+
+def test_an_episode_without_room_ends_at_a_server_as_it_does_here(policy, here):
+    """The server would refuse a turn that is longer than what is left of the context."""
+    told = " ".join(["at=r0c0"] * (policy.longest // 4))
+    found = []
+    for one in (policy, here):
+        seats = [Seat(hall(), Hall(), draws.seed("seat", i), 9, []) for i in range(4)]
+        conversation, turns = one.begin(seats), []
+        while len(turns) < 9 and (not turns or any(turns[-1])):
+            rows = [row for row in range(4) if not turns or turns[-1][row]]
+            said = conversation.act(rows, [told] * len(rows), [policy.longest] * len(rows))
+            known = dict(zip(rows, said, strict=True))
+            turns.append([known.get(row) and known[row].action_ids for row in range(4)])
+        assert turns[-1] == [None] * 4
+        found.append(turns)
+    assert found[0] == found[1]
 
 
 class Transfers:

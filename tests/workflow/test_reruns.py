@@ -417,14 +417,26 @@ def test_a_stage_typed_by_hand_gives_equal_bytes_under_another_hash_seed(repo, s
         assert hashlib.sha256(content).hexdigest() == entry["sha256"], entry["path"]
 
 
-def test_a_failing_job_says_why_and_leaves_nothing_behind(repo, tmp_path):
+def test_a_failing_job_says_why_and_leaves_nothing_behind_and_what_it_says_helps(repo, tmp_path):
     made = copied(repo, tmp_path)
     for path in (made / "results" / "figures").glob("pass_at_k.*"):
         path.unlink()
-    (made / "results/estimates/frozen_lake/nano/pass_at_kt.parquet").write_bytes(b"no table")
+    table = made / "results/estimates/frozen_lake/nano/pass_at_kt.parquet"
+    content, stat = bytearray(table.read_bytes()), table.stat()
+    content[len(content) // 3] ^= 1
+    table.write_bytes(content)
+    os.utime(table, ns=(stat.st_atime_ns, stat.st_mtime_ns))
     done = snakemake(made, "pass_at_k")
     assert done.returncode == 1
-    assert re.search(
-        r"^error: .*pass_at_kt\.parquet: not a readable Parquet file", done.stdout, re.MULTILINE
+    found = re.search(
+        r"^error: \S*pass_at_kt\.parquet is damaged: .*; remove (\S+), and its job",
+        done.stdout,
+        re.MULTILINE,
     )
+    assert found, done.stdout
     assert not list((made / "results" / "figures").glob("pass_at_k.*"))
+    (made / found[1]).unlink()
+    done = snakemake(made, "pass_at_k")
+    assert done.returncode == 0, done.stdout
+    for name in ("estimates/frozen_lake/nano/pass_at_kt.parquet", "figures/pass_at_k.svg"):
+        assert (made / "results" / name).read_bytes() == (repo / "results" / name).read_bytes()

@@ -13,7 +13,7 @@ from typing import Any
 
 import yaml
 
-from turnscope import provenance
+from turnscope import atomic, provenance
 from turnscope.why import records
 
 AGAIN = Path("results/again")
@@ -74,7 +74,7 @@ def prepare(
     for known in KNOWN:
         if (study / known).is_dir():
             shutil.copytree(study / known, folder / known)
-    (folder / CHANGES).write_text(yaml.safe_dump(dict(changes)))
+    atomic.write_text(yaml.safe_dump(dict(changes)), folder / CHANGES)
     provenance.write_json(dict(asked), folder / ASKED)
 
 

@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 
 import pandas as pd
 
+from turnscope import atomic
 from turnscope.ablation import folder as folders
 from turnscope.ablation.asked import ALL, Asked
 from turnscope.ablation.compare import Drawn, Files
@@ -222,9 +223,10 @@ def write(found: Comparison, folder: Path, command: str) -> None:
         folder: Where.
         command: That the user typed.
     """
-    found.claims.to_csv(folder / "claims.csv", index=False)
     rows = found.estimates
-    rows[rows["changed"]].to_csv(folder / "estimates.csv", index=False)
+    both = {"claims": found.claims, "estimates": rows[rows["changed"]]}
+    for name, frame in both.items():
+        atomic.write_text(frame.to_csv(index=False), folder / f"{name}.csv")
     page = [
         f"# {verdict(found)}",
         "",
@@ -237,9 +239,7 @@ def write(found: Comparison, folder: Path, command: str) -> None:
         "```",
         *_other(found.files.other),
     ]
-    draft = folder / f".{folders.DONE}.tmp"
-    draft.write_text("\n".join(page) + "\n")
-    draft.replace(folder / folders.DONE)
+    atomic.write_text("\n".join(page) + "\n", folder / folders.DONE)
 
 
 def _other(paths: Iterable[str]) -> list[str]:

@@ -14,9 +14,9 @@ import sys
 from collections.abc import Iterable
 from pathlib import Path
 
-from turnscope import provenance
+from turnscope import dry_run, provenance
 from turnscope.archive import members, pack, unpack
-from turnscope.audits import _planned, _restored
+from turnscope.audits import _restored
 
 ROOT = provenance.PACKAGE.parent.parent
 """The repository."""
@@ -45,7 +45,7 @@ def main(arguments: list[str], lines: Iterable[str]) -> int:
 
 
 def _pack(options: argparse.Namespace, lines: Iterable[str]) -> list[str]:
-    jobs = _planned.read(lines)
+    jobs = dry_run.read(lines)
     if problems := _restored.problems(Path(members.RESULTS), jobs):
         raise ValueError("the study is not complete\n" + "\n".join(problems))
     marks = [Path(job.mark) for job in jobs if Path(job.mark).is_file()]

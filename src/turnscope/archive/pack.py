@@ -9,6 +9,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from turnscope import atomic
 from turnscope.archive import crate
 from turnscope.archive.members import (
     CRATE,
@@ -79,13 +80,8 @@ def pack(marks: Iterable[Path], study: Path, root: Path, output: Path) -> str:
     sums[CRATE] = sha256(described)
     listed = File(MANIFEST, manifest(sums))
     members = [listed, *sorted([*files, described])]
-    output.parent.mkdir(parents=True, exist_ok=True)
-    draft = output.with_name(f".{output.name}.{os.getpid()}.tmp")
-    try:
+    with atomic.replacing(output) as draft:
         _write(members, found.links, sums, draft)
-        draft.replace(output)
-    finally:
-        draft.unlink(missing_ok=True)
     return sha256(listed)
 
 

@@ -7,8 +7,8 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
-from turnscope import registry, tables
-from turnscope.audits import _manifest, _planned, _results
+from turnscope import dry_run, registry, tables
+from turnscope.audits import _manifest, _results
 from turnscope.audits._results import Outcome, Settings
 
 
@@ -73,7 +73,7 @@ def _run(options: argparse.Namespace, lines: Iterable[str]) -> dict[str, Outcome
         episodes=options.episodes or None,
         remake=options.remake,
         chosen=tuple(options.remake_these),
-        planned=_planned.read(lines) if options.planned or options.only_planned else None,
+        planned=dry_run.read(lines) if options.planned or options.only_planned else None,
         part=options.only_planned,
     )
     results = _results.read(options.results)

@@ -6,7 +6,7 @@ change, also one that was written into all records.
 
 from pathlib import Path
 
-from turnscope import tables
+from turnscope import atomic
 from turnscope.audits._results import Finding, Outcome, Results
 
 
@@ -19,7 +19,7 @@ def lines(results: Results) -> list[str]:
 
 def write(results: Results, path: Path) -> None:
     """Write the list, at once or not at all."""
-    with tables.replacing(path) as draft:
+    with atomic.replacing(path) as draft:
         draft.write_text("".join(f"{line}\n" for line in lines(results)))
 
 

@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from turnscope.audits import _results, chain, freshness, integrity
-from turnscope.audits._planned import Planned
 from turnscope.audits._results import Settings
+from turnscope.dry_run import Planned
 
 
 def problems(folder: Path, jobs: Sequence[Planned]) -> list[str]:

@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from turnscope import provenance, tables
-from turnscope.audits._planned import Planned
+from turnscope.dry_run import Planned
 from turnscope.schemas import TABLES
 from turnscope.types import Task
 

@@ -3,8 +3,8 @@
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from turnscope.audits._planned import Planned, modules
 from turnscope.audits._results import Finding, Outcome, Record, Results, Settings, each
+from turnscope.dry_run import Planned, modules
 
 SHOWN = 8
 """Names in one line, at most."""

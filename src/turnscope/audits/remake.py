@@ -16,9 +16,9 @@ from dataclasses import replace
 from pathlib import Path
 
 from turnscope import provenance
-from turnscope.audits._planned import STAGE
 from turnscope.audits._recorded import chosen
 from turnscope.audits._results import HOME, Finding, Outcome, Record, Results, Settings, each
+from turnscope.dry_run import STAGE
 
 ALL = "all"
 """Stands for every artifact."""

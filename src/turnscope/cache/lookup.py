@@ -5,10 +5,9 @@ from graphlib import TopologicalSorter
 from pathlib import Path, PurePosixPath
 from typing import Any, NamedTuple
 
-from turnscope import provenance
-from turnscope.audits import _planned
-from turnscope.audits._planned import Planned
+from turnscope import dry_run, provenance
 from turnscope.cache import shelf
+from turnscope.dry_run import Planned
 
 
 class Job(NamedTuple):
@@ -41,7 +40,7 @@ def restore(cache: Path, lines: Iterable[str]) -> Iterator[Result]:
     Yields:
         What became of each job.
     """
-    jobs = _sorted([_job(planned) for planned in _planned.read(lines)])
+    jobs = _sorted([_job(planned) for planned in dry_run.read(lines)])
     read = {path.as_posix() for job in jobs for path in job.inputs.values()}
     absent: set[Path] = set()
     for job in jobs:
@@ -185,7 +184,7 @@ def _expected(job: Job, record: Mapping[str, Any]) -> dict[str, Any]:
         "spec": planned.spec,
         "spec_sha256": provenance.canonical_sha256(planned.spec),
         "code": planned.code,
-        "modules": _planned.modules(planned.starts),
+        "modules": dry_run.modules(planned.starts),
         "inputs": read,
     }
 

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from turnscope import provenance
+from turnscope import atomic, provenance
 
 MARK = "provenance.json"
 DIARY = "run.json"
@@ -116,18 +116,13 @@ def bring(source: Path, to: Path, sha256: str, linked: bool) -> None:
     Raises:
         ValueError: Its content is another.
     """
-    to.parent.mkdir(parents=True, exist_ok=True)
-    draft = to.with_name(f".{to.name}.{os.getpid()}.tmp")
-    try:
+    with atomic.replacing(to) as draft:
         if not (linked and _link(source, draft)):
             found = _copy(source, draft)
         else:
             found = provenance.file_sha256(draft)
         if found != sha256:
             raise ValueError(f"{source} is not what its record says")
-        draft.rename(to)
-    finally:
-        draft.unlink(missing_ok=True)
 
 
 def use(entry: Entry) -> None:

@@ -3,14 +3,19 @@
 import sys
 from pathlib import Path
 
-from turnscope import tables
+from turnscope import intact, tables
 
 SHOWN = ["kind", "family", "studies", "rate", "low", "high", "expected", "p_value", "passed"]
 
 
 def main(path: Path) -> int:
     """Print the table and what did not pass; return the exit code."""
-    rows = tables.read(path, "calibration")
+    try:
+        intact.sums({"calibration": path})
+        rows = tables.read(path, "calibration")
+    except (ValueError, OSError) as error:
+        print(f"error: {error}", file=sys.stderr)  # noqa: T201 - this is a command
+        return 1
     tested = rows.loc[rows["kind"] != "naive"]
     failed = tested.loc[~tested["passed"], "family"].tolist()
     said = [

@@ -19,6 +19,9 @@ a module gives, beside the `Environment` protocol of `turnscope.types`:
     Options of `tasks` that quickly make 100 to 1000 tasks, for tests; saying random words must
     solve some of them within 40 turns.
 
+Whatever an environment raises or answers, and if it does not answer for ten minutes, the episode is
+data, see `turnscope.game`. It must not change its task.
+
 And where they can be computed:
 
 `values(environment, turns_left) -> dict[str, float]`

@@ -18,7 +18,7 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
 from turnscope.arms import arm_of
-from turnscope.tables import replacing
+from turnscope.atomic import replacing
 
 SINGLE, DOUBLE = 3.3, 6.9
 """Widths of one and of two columns of a journal page, inches."""

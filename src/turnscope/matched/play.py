@@ -53,11 +53,12 @@ def actions(pair: Pair, states: Sequence[State], number: int) -> list[dict[str, 
         number: G: actions of each policy in each state.
 
     Returns:
-        Records of table `actions`, without those that the environment failed to answer.
+        Records of table `actions`, without those that the environment failed to answer, and those
+        for which the model's context had no room.
     """
     grade, rows = grader(pair), []
     for actor, sample, state, episode in _played(pair, states, number, "act"):
-        if episode.success is None:
+        if episode.success is None or len(episode.turns) <= state["turn"]:
             continue
         turn = episode.turns[-1]
         quality = grade(state["task_id"], turn.state_key, turn.action, state["left"])
@@ -117,7 +118,8 @@ def _played(
         batches = in_batches(pair.environment, begun, policy, pair.batch, pair.stream(actor))
         episodes = itertools.chain.from_iterable(batches)
         for (sample, state), episode in zip(places, episodes, strict=True):
-            if episode.success is not None and len(episode.turns) <= state["turn"]:
+            nobody = episode.success is not None and len(episode.turns) <= state["turn"]
+            if nobody and episode.stop is not StopReason.TOKENS:
                 raise ValueError(
                     f"task {state['task_id']}: nobody acted in state {state['place']}, for the "
                     f"episode ended before it, {episode.stop}"
@@ -149,9 +151,9 @@ def _mended(pair: Pair, state: State, episode: Episode) -> int | None:
 
     One that ends the episode unsolved is no recovery, whatever it meets.
     """
-    if episode.success is None:
-        return None
     later = episode.turns[state["turn"] :]
+    if episode.success is None or not later:
+        return None
     keys = [*(turn.state_key for turn in later[1:]), episode.final_state_key]
     if episode.stop is StopReason.FAILURE:
         later, keys = later[:-1], keys[:-1]

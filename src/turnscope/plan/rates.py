@@ -12,6 +12,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
+from turnscope import atomic
 from turnscope.plan.spans import Span
 
 TABLE = Path(__file__).with_suffix(".csv")
@@ -59,7 +60,7 @@ def load(path: Path = TABLE) -> Rates:
 
 def save(rates: Rates, path: Path, model: str, device: str) -> None:
     """Write a table of rates, all measured with one kind of model on one kind of device."""
-    with path.open("w", newline="") as file:
+    with atomic.replacing(path) as draft, draft.open("w", newline="") as file:
         writer = csv.writer(file, lineterminator="\n")
         writer.writerow(COLUMNS)
         for key, (span, source) in sorted(rates.items()):

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
+from turnscope import atomic
 from turnscope.plan.forecast import Cost, Line, added, money
 from turnscope.plan.spans import NOTHING, Span, exactly
 
@@ -64,8 +65,7 @@ def write(lines: Iterable[Line], prices: Prices, path: Path) -> None:
     """Write a plan as CSV: a row for each rule, environment and model; what is unknown is empty."""
     names = [*Cost._fields, "money"]
     ends = [f"{name}{end}" for name in names for end in ("", "_low", "_high")]
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with path.open("w", newline="") as file:
+    with atomic.replacing(path) as draft, draft.open("w", newline="") as file:
         writer = csv.writer(file, lineterminator="\n")
         writer.writerow(["rule", "env", "model", "jobs", *ends, "source"])
         for line in lines:

@@ -6,6 +6,7 @@ a batch have ragged lengths and write behind their own last token, see `_slots`.
 leave the batch.
 """
 
+import math
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -65,6 +66,8 @@ class Policy:
         self.model = model
         self.renderer = Renderer(tokenizer, **(chat or {}))
         self.temperature = temperature
+        words = model.config.get_text_config()
+        self.longest = getattr(words, "max_position_embeddings", None) or math.inf
 
     def begin(self, seats: Sequence[Seat]) -> "Conversation":
         """Start one conversation at each seat."""
@@ -92,25 +95,39 @@ class Conversation:
     @torch.inference_mode()
     def act(
         self, rows: Sequence[int], observations: Sequence[str], limits: Sequence[int]
-    ) -> list[Action]:
+    ) -> list[Action | None]:
         """Answer one observation at each of some seats; see `turnscope.types.Conversation`."""
-        self._keep(np.asarray(rows))
         contexts = {
             row: self._render(row, text) for row, text in zip(rows, observations, strict=True)
         }
+        room = self._room(contexts)
+        fit = [row for row in rows if room[row] > 0]
+        if not fit:
+            return [None] * len(rows)
+        self._keep(np.asarray(fit))
         limit = dict(zip(rows, limits, strict=True))
         alive = self._alive.tolist()
         with _evaluating(self._model):
             blocks = self._share([self._pending[row] + contexts[row] for row in alive])
-            spoken = self._generate(blocks, [limit[row] for row in alive])
+            spoken = self._generate(blocks, [min(limit[row], room[row]) for row in alive])
         actions = {}
         for row, (ids, scores) in zip(alive, spoken, strict=True):
             self._pending[row] = ids[-1:]
             self._spoken[row] = True
             self._ended[row] = ids[-1] == self._policy.renderer.end_id
-            text = self._policy.renderer.text(ids)
-            actions[row] = Action(text, contexts[row], ids, scores)
-        return [actions[row] for row in rows]
+            # a turn that the context's end cut is none
+            if self._ended[row] or len(ids) == limit[row]:
+                text = self._policy.renderer.text(ids)
+                actions[row] = Action(text, contexts[row], ids, scores)
+        return [actions.get(row) for row in rows]
+
+    def _room(self, contexts: dict[int, list[int]]) -> dict[int, Any]:
+        """Return how many more tokens the model's context takes, once each row was told more."""
+        fed = dict(zip(self._alive.tolist(), self._lengths.tolist(), strict=True))
+        return {
+            row: self._policy.longest - fed[row] - len(self._pending[row]) - len(context)
+            for row, context in contexts.items()
+        }
 
     def _render(self, row: int, observation: str) -> list[int]:
         renderer = self._policy.renderer

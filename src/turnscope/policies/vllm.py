@@ -129,27 +129,28 @@ class Conversation:
         self._seeds = [seat.policy_seed for seat in seats]
         self._counts = [_seats.said(seat) for seat in seats]
         self._tools = [_seats.tools(seat) for seat in seats]
-        self._names = [seat.task.task_id for seat in seats]
         self._tokens = [_seats.tokens(seat) for seat in seats]
 
     def act(
         self, rows: Sequence[int], observations: Sequence[str], limits: Sequence[int]
-    ) -> list[Action]:
+    ) -> list[Action | None]:
         """Answer one observation at each of some seats; see `turnscope.types.Conversation`."""
-        contexts = [self._render(row, text) for row, text in zip(rows, observations, strict=True)]
-        for row, context in zip(rows, contexts, strict=True):
+        asked: dict[int, tuple[list[int], Request]] = {}
+        limit_of = dict(zip(rows, limits, strict=True))
+        for row, text in zip(rows, observations, strict=True):
+            context = self._render(row, text)
             self._tokens[row] += context
-            self._fits(row)
-        requests = [
-            # seeds of vLLM are signed
-            Request(self._tokens[row], draws.mix(self._seeds[row], self._counts[row]) >> 1, limit)
-            for row, limit in zip(rows, limits, strict=True)
-        ]
-        answers = self._policy.say(requests)
-        return [
-            self._take(row, context, said, limit)
-            for row, context, said, limit in zip(rows, contexts, answers, limits, strict=True)
-        ]
+            room = self._policy.longest - len(self._tokens[row])
+            if room > 0:
+                # seeds of vLLM are signed
+                seed = draws.mix(self._seeds[row], self._counts[row]) >> 1
+                asked[row] = context, Request(self._tokens[row], seed, min(limit_of[row], room))
+        answers = self._policy.say([request for _, request in asked.values()]) if asked else []
+        actions = {
+            row: self._take(row, context, said, limit_of[row])
+            for (row, (context, _)), said in zip(asked.items(), answers, strict=True)
+        }
+        return [actions.get(row) for row in rows]
 
     def _render(self, row: int, observation: str) -> list[int]:
         renderer, before = self._policy.renderer, self._tokens[row]
@@ -157,25 +158,16 @@ class Conversation:
             return list(renderer.first(observation, self._tools[row]))
         return list(renderer.reply(observation, before[-1] == renderer.end_id))
 
-    def _take(self, row: int, context: list[int], said: Said, limit: int) -> Action:
-        """Note what was said."""
+    def _take(self, row: int, context: list[int], said: Said, limit: int) -> Action | None:
+        """Note what was said; a turn that the context's end cut is none."""
         ids, scores = said
         if not all(map(math.isfinite, scores)):
             raise ValueError("the model's log-probabilities are not finite: its weights diverged")
         self._tokens[row] += ids
         self._counts[row] += len(ids)
         if len(ids) < limit and ids[-1] != self._policy.renderer.end_id:
-            self._fits(row)
+            return None
         return Action(self._policy.renderer.text(ids), context, ids, scores)
-
-    def _fits(self, row: int) -> None:
-        """Refuse to cut a turn where the model's context ends: limits belong to the budget."""
-        longest = self._policy.longest
-        if len(self._tokens[row]) >= longest:
-            raise ValueError(
-                f"task {self._names[row]}: {len(self._tokens[row])} tokens leave no room for a "
-                f"turn in the model's context of {longest}; legal is a smaller budget"
-            )
 
 
 def _said(output: Any) -> Said:

@@ -21,7 +21,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from turnscope import provenance
+from turnscope import atomic, intact, provenance
 
 log = logging.getLogger(__name__)
 
@@ -130,10 +130,12 @@ def _execute(run: Run, stage: str, options: argparse.Namespace) -> None:
         log.warning("the code changed since the job was planned: %s, now %s", planned, code)
     for path in outputs.values():
         path.parent.mkdir(parents=True, exist_ok=True)
+        atomic.sweep(path)
     if own:
         _empty(mark.parent, inputs.values())
     start, clock = datetime.now(UTC), time.perf_counter()
     log.info("%s: start", stage)
+    sums = intact.sums(inputs)
     run(options.spec, inputs, outputs)
     seconds = time.perf_counter() - clock
     del outputs["provenance"]
@@ -144,7 +146,7 @@ def _execute(run: Run, stage: str, options: argparse.Namespace) -> None:
     diary = mark.with_name(mark.name.removesuffix("provenance.json") + DIARY)
     if own:
         outputs |= _others(mark.parent, {*outputs.values(), mark, diary})
-    record = provenance.record(stage, options.spec, code, modules, inputs, outputs)
+    record = provenance.record(stage, options.spec, code, modules, inputs, outputs, sums)
     provenance.write_json(
         provenance.circumstances(
             start.isoformat(timespec="seconds"),

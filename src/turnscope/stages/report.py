@@ -13,7 +13,7 @@ from typing import Any
 
 import pandas as pd
 
-from turnscope import arms, registry, report, tables
+from turnscope import arms, atomic, registry, report, tables
 from turnscope.stages import _job
 
 SHARED = "_evidence"
@@ -35,8 +35,7 @@ def run(spec: dict[str, Any], inputs: dict[str, Path], outputs: dict[str, Path])
         calibration=tables.read_all(_job.every(inputs, "calibration"), "calibration"),
         code=_code(claims),
     )
-    with tables.replacing(outputs["report"]) as draft:
-        draft.write_text(page, encoding="utf-8")
+    atomic.write_text(page, outputs["report"])
 
 
 def _pictures(inputs: dict[str, Path]) -> list[report.Picture]:

@@ -10,14 +10,14 @@ outputs: `csv`.
 from pathlib import Path
 from typing import Any
 
-from turnscope import registry, tables
+from turnscope import atomic, registry
 from turnscope.stages import _job, _shown
 
 
 def run(spec: dict[str, Any], inputs: dict[str, Path], outputs: dict[str, Path]) -> None:
     """Write the table."""
     shown = _shown.data(registry.load("summaries", spec["summary"]), spec, inputs)
-    with tables.replacing(outputs["csv"]) as draft:
+    with atomic.replacing(outputs["csv"]) as draft:
         shown.to_csv(draft, index=False, lineterminator="\n")
 
 

@@ -112,8 +112,7 @@ def train(
         if model is None:
             assert checkpoint is not None, "a training ends with a checkpoint"
             model = _weights.resumed(base, checkpoint, way)
-        _weights.save(model, base, folder, way)
-        words.save_pretrained(folder)
+        _weights.save(model, words, base, folder, way)
     return Outcome(_curves(state.log_history), progress)
 
 

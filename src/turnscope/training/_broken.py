@@ -8,6 +8,7 @@ from typing import Any
 
 import torch
 
+from turnscope import atomic
 from turnscope.types import Episode
 
 
@@ -23,6 +24,7 @@ def dump(
         rank: Which of several processes this is; None is the only one.
     """
     name = "" if rank is None else f"-{rank}"
-    folder.mkdir(parents=True, exist_ok=True)
-    torch.save(dict(tensors), folder / f"batch{name}.pt")
-    (folder / f"episodes{name}.json").write_text(json.dumps([asdict(one) for one in episodes]))
+    with atomic.replacing(folder / f"batch{name}.pt") as draft:
+        torch.save(dict(tensors), draft)
+    played = json.dumps([asdict(one) for one in episodes])
+    atomic.write_text(played, folder / f"episodes{name}.json")

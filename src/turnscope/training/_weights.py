@@ -7,6 +7,7 @@ from typing import Any
 import torch
 from transformers import AutoConfig, AutoModelForCausalLM
 
+from turnscope import atomic
 from turnscope.tuning import Tuning
 
 log = logging.getLogger(__name__)
@@ -36,11 +37,12 @@ def resumed(base: Path, checkpoint: Path, tuning: Tuning) -> Any:
     return PeftModel.from_pretrained(load(base, tuning), str(checkpoint))
 
 
-def save(model: Any, base: Path, folder: Path, tuning: Tuning) -> None:
+def save(model: Any, words: Any, base: Path, folder: Path, tuning: Tuning) -> None:
     """Write a trained policy in the number format of the base policy, with the adapter in it.
 
     Args:
         model: The policy; it cannot be trained further.
+        words: Its tokenizer.
         base: Folder of the base policy.
         folder: Where it goes.
         tuning: How it was trained.
@@ -50,7 +52,9 @@ def save(model: Any, base: Path, folder: Path, tuning: Tuning) -> None:
         log.info("merging the adapter, rounding takes %.1f%% of what it changes", 100 * lost)
         model = model.merge_and_unload()
     stored = AutoConfig.from_pretrained(base).dtype or torch.float32
-    model.to(stored).save_pretrained(folder)
+    with atomic.filling(folder) as draft:
+        words.save_pretrained(draft)
+        model.to(stored).save_pretrained(draft)
 
 
 @torch.no_grad()

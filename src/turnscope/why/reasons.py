@@ -4,14 +4,12 @@ The engine says that parameters changed and prints both versions of all of them.
 to know is which value, and in which module: the record beside the artifact says so.
 """
 
-import functools
-from argparse import Namespace
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from turnscope import provenance
-from turnscope.stages import _job, _restore
+from turnscope import dry_run, provenance
+from turnscope.dry_run import Planned
 from turnscope.why import changed, records
 
 FORCED = "Forced execution"
@@ -116,8 +114,7 @@ def _updated(path: Path) -> str:
 class Job(NamedTuple):
     """A job, and the record of what it made the last time."""
 
-    options: Namespace
-    """Of its command, see `turnscope.stages._job.parse`."""
+    planned: Planned
     record: Mapping[str, Any]
 
 
@@ -125,8 +122,8 @@ def _job_of(command: str | None, outputs: Sequence[str]) -> Job | None:
     """Find the record of a job; None if there is none."""
     marks = [Path(path) for path in outputs if path.endswith("provenance.json")]
     record = records.read(marks[0]) if marks else None
-    options = next(_restore.planned([command or ""]), None) if record else None
-    return Job(options, record) if options and record else None
+    planned = dry_run.job(command or "") if record else None
+    return Job(planned, record) if planned and record else None
 
 
 def _inputs(job: Job | None) -> str:
@@ -134,21 +131,15 @@ def _inputs(job: Job | None) -> str:
     found = []
     if job:
         read = [Path(entry["path"]) for entry in job.record["inputs"]]
-        found = changed.inputs(read, _job.files(job.options.input).values())
+        found = changed.inputs(read, map(Path, job.planned.inputs.values()))
     return f"it has other inputs{': ' if found else ''}{changed.listed(found)}"
 
 
 def _parameters(job: Job) -> list[str]:
     """Name what differs in the specification and the code of a job."""
     said = []
-    if found := changed.specification(job.record["spec"], job.options.spec):
+    if found := changed.specification(job.record["spec"], job.planned.spec):
         said.append(f"its specification changed: {changed.listed(found)}")
-    if found := changed.code(job.record["modules"], _modules(tuple(job.options.code[1:]))):
+    if found := changed.code(job.record["modules"], dry_run.modules(job.planned.starts)):
         said.append(f"its code changed: {changed.listed(found)}")
     return said
-
-
-@functools.cache
-def _modules(names: tuple[str, ...]) -> dict[str, str]:
-    """Return the modules behind a job; many jobs share them."""
-    return provenance.modules(names)

@@ -91,7 +91,7 @@ def convert(
         "problems": number,
         "sha256": file_sha256(output),
     }
-    _write_json(manifest, output.with_suffix(".manifest.json"))
+    provenance.write_json(manifest, output.with_suffix(".manifest.json"))
     return manifest
 
 
@@ -163,12 +163,6 @@ def _part(file: hub.File) -> tuple[str, str]:
     """Return config and split of a file such as `taco/train-00000-of-00004.parquet`."""
     config, _, name = file.path.partition("/")
     return config, name.partition("-")[0]
-
-
-def _write_json(value: Any, path: Path) -> None:
-    part = path.with_name(f".{path.name}.part")
-    part.write_text(json.dumps(value, indent=2, sort_keys=True) + "\n", encoding="utf-8")
-    part.replace(path)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from turnscope import atomic
 from turnscope.environments.deepcoder._agreement import agrees
 from turnscope.environments.deepcoder._values import check, identity, is_name, parse, short
 
@@ -184,16 +185,14 @@ def write(problems: Iterable[Problem], path: str | Path) -> int:
     Raises:
         ValueError: A problem is not of the schema, for a test holds NaN or the like.
     """
-    path, number = Path(path), 0
-    part = path.with_name(f".{path.name}.part")
-    try:
-        with part.open("w", encoding="utf-8", newline="\n") as file:
-            for problem in problems:
-                file.write(line_of(problem))
-                number += 1
-        part.replace(path)
-    finally:
-        part.unlink(missing_ok=True)
+    number = 0
+    with (
+        atomic.replacing(Path(path)) as draft,
+        draft.open("w", encoding="utf-8", newline="\n") as file,
+    ):
+        for problem in problems:
+            file.write(line_of(problem))
+            number += 1
     return number
 
 

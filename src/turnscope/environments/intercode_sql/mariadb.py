@@ -23,7 +23,7 @@ from typing import Any
 
 import pymysql
 
-from turnscope import wheels
+from turnscope import atomic, wheels
 from turnscope.environments.intercode_sql import spider
 from turnscope.environments.intercode_sql.server import OWN, USER
 
@@ -98,7 +98,7 @@ def start(folder: Path, dump: Path) -> str:
             _load(programs, folder, dump)
             _shut_down(folder)
             _launch(programs, folder)
-            loaded.write_text(digest)
+            atomic.write_text(digest, loaded)
     return f"{USER}@{_socket(folder)}"
 
 

@@ -2,7 +2,7 @@
 
 import functools
 import shlex
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
 from turnscope import provenance
@@ -36,27 +36,27 @@ def read(lines: Iterable[str]) -> tuple[Planned, ...]:
     Raises:
         ValueError: There is none: nothing could be compared with them.
     """
-    found = tuple(_jobs(lines))
+    found = tuple(filter(None, map(job, lines)))
     if not found:
         raise ValueError("no job is planned; give the output of a dry run that prints commands")
     return found
 
 
-def _jobs(lines: Iterable[str]) -> Iterator[Planned]:
-    for line in lines:
-        if f" -m {STAGE}" not in line:
-            continue
-        words = shlex.split(line)
-        start = next(place for place, word in enumerate(words) if word.startswith(STAGE))
-        options = _job.parse(words[start + 1 : words.index(">")])
-        inputs, outputs = (
-            {name: path.as_posix() for name, path in _job.files(some).items()}
-            for some in (options.input, options.output)
-        )
-        mark = outputs.pop("provenance")
-        code, *starts = options.code
-        stage = words[start].removeprefix(STAGE)
-        yield Planned(mark, options.spec, tuple(starts), inputs, outputs, stage, code)
+def job(line: str) -> Planned | None:
+    """Read the command of a job; None if it is none."""
+    if f" -m {STAGE}" not in line:
+        return None
+    words = shlex.split(line)
+    start = next(place for place, word in enumerate(words) if word.startswith(STAGE))
+    options = _job.parse(words[start + 1 : words.index(">")])
+    inputs, outputs = (
+        {name: path.as_posix() for name, path in _job.files(some).items()}
+        for some in (options.input, options.output)
+    )
+    mark = outputs.pop("provenance")
+    code, *starts = options.code
+    stage = words[start].removeprefix(STAGE)
+    return Planned(mark, options.spec, tuple(starts), inputs, outputs, stage, code)
 
 
 @functools.cache

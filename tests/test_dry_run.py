@@ -1,6 +1,6 @@
 import pytest
 
-from turnscope.audits import _planned
+from turnscope import dry_run
 
 COMMAND = (
     "Shell command: test 0 != 0 || export CUDA_VISIBLE_DEVICES=; OMP_NUM_THREADS=1 "
@@ -11,7 +11,7 @@ COMMAND = (
 
 
 def test_commands_are_found_among_other_lines():
-    (job,) = _planned.read(["Building DAG of jobs...", COMMAND])
+    (job,) = dry_run.read(["Building DAG of jobs...", COMMAND])
     assert job.mark == "new/provenance.json"
     assert job.spec == {"a": "b c"}
     assert job.starts == ("stages.claims",)
@@ -21,4 +21,4 @@ def test_commands_are_found_among_other_lines():
 
 def test_an_empty_plan_proves_nothing():
     with pytest.raises(ValueError, match="no job is planned"):
-        _planned.read(["error"])
+        dry_run.read(["error"])
