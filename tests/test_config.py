@@ -586,10 +586,9 @@ def loaded(path, **more):
 
 def test_a_model_may_be_a_folder_or_a_name_on_the_hub_that_is_not_here_yet(tmp_path):
     config.check(loaded("Qwen/Qwen3-4B", revision=COMMIT), SCHEMA)
-    (tmp_path / "config.json").write_text("{}")
-    (tmp_path / "model.safetensors").write_text("")
-    config.check(loaded(tmp_path), SCHEMA)
-    config.check(loaded(tmp_path, template="qwen3", thinking=True, dtype="float32"), SCHEMA)
+    folder = no_weights(tmp_path / "model")
+    config.check(loaded(folder), SCHEMA)
+    config.check(loaded(folder, template="qwen3", thinking=True, dtype="float32"), SCHEMA)
 
 
 @pytest.mark.parametrize(
@@ -616,7 +615,7 @@ def test_a_model_may_be_a_folder_or_a_name_on_the_hub_that_is_not_here_yet(tmp_p
         (loaded(""), "models.big.path: '' is not legal; legal is "),
         (
             loaded(ROOT / "docs"),
-            f"models.big.path: '{ROOT}/docs' holds no model; legal is a folder with config.json",
+            f"models.big.path: '{ROOT}/docs' holds no model: config.json is missing; legal is a folder",
         ),
         (
             loaded("a/b", revision=COMMIT, template="qwen2"),

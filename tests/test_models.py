@@ -150,7 +150,7 @@ def test_an_own_template_that_can_be_played_is_kept(tmp_path):
 def test_a_folder_without_a_model_is_refused(tmp_path):
     (tmp_path / "config.json").write_text("{}")
     with pytest.raises(
-        ValueError, match=r"models\.tiny\.path: .* holds config\.json; legal is a m"
+        ValueError, match=r"models\.tiny\.path: .* holds no model: config.json names no model_type"
     ):
         models.make("tiny", {"path": str(tmp_path)}, tmp_path, tmp_path / "scratch")
 

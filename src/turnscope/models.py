@@ -7,11 +7,11 @@ played: prefix-preserving, and with nothing left to be chosen by who reads it.
 import logging
 import os
 import shutil
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from turnscope import atomic, hub, templates, weights
+from turnscope import atomic, folders, hub, templates, weights
 from turnscope.chat import Renderer
 
 log = logging.getLogger(__name__)
@@ -38,15 +38,14 @@ def make(name: str, settings: Mapping[str, Any], folder: Path, scratch: Path) ->
     """
     found = _files(settings["path"], settings.get("revision"))
     source = _gathered(found, scratch / "source")
-    if "config.json" not in found or not _weights(found):
-        held = ", ".join(sorted(found)) or "nothing"
+    if why := folders.damage(source):
         raise ValueError(
-            f"models.{name}.path: {settings['path']!r} holds {held}; "
-            "legal is a model with config.json and weights in *.safetensors"
+            f"models.{name}.path: {settings['path']!r} holds no model: {why}; "
+            f"legal is {folders.LEGAL}"
         )
     with atomic.filling(folder) as draft:
         _words(name, settings, source, draft)
-        _config(source, draft, settings.get("dtype"))
+        _config(name, settings, source, draft)
         numbers = weights.merge(_weights(found), draft / WEIGHTS, settings.get("dtype"))
     log.info("%s: %d parameters", name, numbers)
 
@@ -102,7 +101,7 @@ def _words(name: str, settings: Mapping[str, Any], source: Path, folder: Path) -
     """Write the tokenizer with a chat template that can be played."""
     from transformers import AutoTokenizer
 
-    words: Any = AutoTokenizer.from_pretrained(source)
+    words = _loaded(name, settings, "tokenizer", AutoTokenizer.from_pretrained, source)
     template = settings.get("template")
     if template is not None:
         words.chat_template = templates.text(template, bool(settings.get("thinking")))
@@ -117,13 +116,31 @@ def _words(name: str, settings: Mapping[str, Any], source: Path, folder: Path) -
     words.save_pretrained(folder)
 
 
-def _config(source: Path, folder: Path, dtype: str | None) -> None:
+def _config(name: str, settings: Mapping[str, Any], source: Path, folder: Path) -> None:
     """Write the configuration, with the number format in which the weights are kept."""
     from transformers import AutoConfig
 
-    config: Any = AutoConfig.from_pretrained(source)
+    config = _loaded(name, settings, "configuration", AutoConfig.from_pretrained, source)
+    dtype = settings.get("dtype")
     if dtype is not None:
         config.dtype = dtype
     config.save_pretrained(folder)
     if (source / "generation_config.json").is_file():
         shutil.copyfile(source / "generation_config.json", folder / "generation_config.json")
+
+
+def _loaded(
+    name: str, settings: Mapping[str, Any], part: str, load: Callable[[Path], Any], source: Path
+) -> Any:
+    """Load a part of a model.
+
+    Raises:
+        ValueError: It cannot be loaded, whatever transformers calls that.
+    """
+    try:
+        return load(source)
+    except Exception as fault:
+        raise ValueError(
+            f"models.{name}.path: the {part} of {settings['path']!r} cannot be loaded: {fault}; "
+            f"legal is {folders.LEGAL}"
+        ) from fault

@@ -31,8 +31,10 @@ def clone(to: Path) -> Path:
 def no_weights(folder: Path) -> Path:
     """Make a folder that looks like a model, for what is planned and not run."""
     folder.mkdir(parents=True)
-    (folder / "config.json").write_text("{}")
-    (folder / "model.safetensors").touch()
+    (folder / "config.json").write_text('{"model_type": "qwen3"}')
+    (folder / "tokenizer.json").write_text("{}")
+    header = b'{"none":{"dtype":"F32","shape":[0],"data_offsets":[0,0]}}'
+    (folder / "model.safetensors").write_bytes(len(header).to_bytes(8, "little") + header)
     return folder
 
 

@@ -12,7 +12,7 @@ if set("{}") & set(str(ROOT)):
 sys.path.insert(0, str(ROOT / "src"))
 
 from turnscope import config as studies
-from turnscope import budgets, provenance, registry, shards, templates
+from turnscope import budgets, dates, provenance, registry, shards, templates
 from turnscope.plan import asked
 
 schema = yaml.safe_load((ROOT / "workflow/schemas/config.schema.yaml").read_text())
@@ -22,6 +22,11 @@ except ValueError as error:
     sys.exit(f"config: {error}")
 
 study = config["study"]
+if workflow.is_main_process and (healed := dates.heal(Path("results").rglob("*"))):
+    print(
+        f"{len(healed)} files were dated in the future, for the clock was set back; now they are not",
+        file=sys.stderr,
+    )
 # A software environment brings its own Python; without one, jobs share this process's.
 deployed = DeploymentMethod.CONDA in workflow.deployment_settings.deployment_method
 python = "python" if deployed else sys.executable
@@ -32,7 +37,10 @@ def literal(text):
     return shlex.quote(str(text)).replace("{", "{{").replace("}", "}}")
 
 
-shell.prefix(f"export PYTHONPATH={literal(ROOT / 'src')} PYTHONHASHSEED=0; ")
+# What a job cannot write to its log, because the disk is full, it says here.
+shell.prefix(
+    f"export PYTHONPATH={literal(ROOT / 'src')} PYTHONHASHSEED=0 TURNSCOPE_ASIDE=9; exec 9>&2; "
+)
 
 
 wildcard_constraints:

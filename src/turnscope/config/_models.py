@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from turnscope import hub, registry, templates
+from turnscope import folders, hub, registry, templates
 from turnscope.config import _schema
 from turnscope.config._local import trained, within
 
@@ -144,17 +144,14 @@ def _source(model: Mapping[str, Any], path: str) -> Iterator[str]:
     """
     name, revision = model["path"], model.get("revision")
     if Path(name).is_dir():
-        if not Path(name, "config.json").is_file() or not [*Path(name).glob("*.safetensors")]:
-            yield (
-                f"{path}.path: {name!r} holds no model; "
-                "legal is a folder with config.json and weights in *.safetensors"
-            )
+        if why := folders.damage(Path(name)):
+            yield f"{path}.path: {name!r} holds no model: {why}; legal is {folders.LEGAL}"
         if revision is not None:
             yield f"{path}.revision: {revision!r} is not legal with a folder; legal is null"
     elif not hub.NAME.fullmatch(name):
         yield (
-            f"{path}.path: {name!r} is no folder here; legal is a folder with config.json and "
-            "weights in *.safetensors, or owner/name of a model on the hub, with `revision`"
+            f"{path}.path: {name!r} is no folder here; legal is {folders.LEGAL}, or owner/name of "
+            "a model on the hub, with `revision`"
         )
     elif not hub.COMMIT.fullmatch(revision or ""):
         given = "null" if revision is None else repr(revision)

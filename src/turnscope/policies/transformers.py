@@ -53,9 +53,7 @@ class Policy:
             raise ValueError(f"temperature = {temperature}: must be above 0")
         if isinstance(model, str | Path):
             tokenizer = tokenizer or AutoTokenizer.from_pretrained(model, revision=revision)
-            model = AutoModelForCausalLM.from_pretrained(
-                model, revision=revision, dtype=dtype or "auto"
-            )
+            model = load(model, revision=revision, dtype=dtype or "auto")
             model.to("cuda" if torch.cuda.is_available() else "cpu")
         kinds = set(getattr(model.config, "layer_types", None) or ["full_attention"])
         if kinds != {"full_attention"} or getattr(model.config, "sliding_window", None):
@@ -72,6 +70,25 @@ class Policy:
     def begin(self, seats: Sequence[Seat]) -> "Conversation":
         """Start one conversation at each seat."""
         return Conversation(self, seats)
+
+
+def load(place: str | Path, **options: Any) -> Any:
+    """Load a model, with all of its weights.
+
+    Args:
+        place: Its folder or hub name.
+        options: Of `from_pretrained`.
+
+    Raises:
+        ValueError: Some weights are missing; transformers would draw them at random.
+    """
+    model, found = AutoModelForCausalLM.from_pretrained(place, output_loading_info=True, **options)
+    if missing := sorted(found["missing_keys"]):
+        raise ValueError(
+            f"{place}: {len(missing)} tensors are missing in its weights, such as {missing[0]}; "
+            "legal is a model with all of them"
+        )
+    return model
 
 
 class Conversation:

@@ -21,7 +21,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from turnscope import atomic, intact, provenance
+from turnscope import atomic, dates, intact, locks, provenance
+from turnscope.stages import _faults, _records
 
 log = logging.getLogger(__name__)
 
@@ -44,19 +45,25 @@ def main(run: Run) -> None:
 
 
 def execute(run: Run, stage: str, arguments: Sequence[str]) -> int:
-    """Run a stage; return the exit code. The last line of the log says what went wrong."""
+    """Run a stage; return the exit code. The last line of the log says what went wrong.
+
+    Of two processes that make one artifact at a time, the second one waits, and takes what the
+    first one made if it would make the same.
+    """
     logging.basicConfig(
         stream=sys.stderr,
         level=logging.INFO,
         format="%(asctime)s %(levelname)s %(name)s: %(message)s",
         force=True,
     )
+    outputs: dict[str, Path] = {}
     try:
-        _execute(run, stage, parse(arguments))
+        options = parse(arguments)
+        outputs = files(options.output)
+        _execute(run, stage, options)
     except Exception as error:  # the end of the process: whatever it was is reported
         log.error("the job failed", exc_info=True)
-        kind = "" if isinstance(error, ValueError) else f"{type(error).__name__}: "
-        print(f"error: {kind}{error}", file=sys.stderr)  # noqa: T201 - the last line of the log
+        _faults.say(f"error: {_faults.line(error, outputs.values())}")
         return 1
     return 0
 
@@ -130,34 +137,57 @@ def _execute(run: Run, stage: str, options: argparse.Namespace) -> None:
         log.warning("the code changed since the job was planned: %s, now %s", planned, code)
     for path in outputs.values():
         path.parent.mkdir(parents=True, exist_ok=True)
+    if own:
+        _check(mark.parent, inputs.values())
+    for path in dates.heal(inputs.values()):
+        log.warning("%s was dated in the future, for the clock was set back; now it is not", path)
+    lock = mark.parent / SCRATCH / "lock" if own else mark.with_name(f".{mark.name}.lock")
+    with locks.holding(lock, str(mark.parent if own else outputs[min(outputs)])) as waited:
+        if waited and _records.is_made(mark, stage, options.spec, code, inputs, outputs):
+            log.info("%s: another process made it meanwhile", stage)
+        else:
+            _make(run, stage, options.spec, inputs, outputs, (code, modules))
+        shutil.rmtree(mark.parent / SCRATCH, ignore_errors=True)
+
+
+def _make(
+    run: Run,
+    stage: str,
+    spec: dict[str, Any],
+    inputs: dict[str, Path],
+    outputs: dict[str, Path],
+    code: tuple[str, dict[str, str]],
+) -> None:
+    mark = outputs["provenance"]
+    own = mark.name == "provenance.json"
+    sums = intact.sums(inputs)
+    for path in outputs.values():
         atomic.sweep(path)
     if own:
-        _empty(mark.parent, inputs.values())
+        _empty(mark.parent)
     start, clock = datetime.now(UTC), time.perf_counter()
     log.info("%s: start", stage)
-    sums = intact.sums(inputs)
-    run(options.spec, inputs, outputs)
+    run(spec, inputs, outputs)
     seconds = time.perf_counter() - clock
-    del outputs["provenance"]
-    for name, path in outputs.items():
+    made = {name: path for name, path in outputs.items() if path != mark}
+    for name, path in made.items():
         if not path.is_file():
             raise ValueError(f"stage {stage} did not write its output {name}: {path}")
     # `provenance.json` -> `run.json`, `pass_at_k.provenance.json` -> `pass_at_k.run.json`
     diary = mark.with_name(mark.name.removesuffix("provenance.json") + DIARY)
     if own:
-        outputs |= _others(mark.parent, {*outputs.values(), mark, diary})
-    record = provenance.record(stage, options.spec, code, modules, inputs, outputs, sums)
+        made |= _others(mark.parent, {*made.values(), mark, diary})
+    record = provenance.record(stage, spec, *code, inputs, made, sums)
     provenance.write_json(
         provenance.circumstances(
             start.isoformat(timespec="seconds"),
             datetime.now(UTC).isoformat(timespec="seconds"),
             seconds,
         )
-        | _facts(options.spec),
+        | _facts(spec),
         diary,
     )
     provenance.write_json(record, mark)
-    shutil.rmtree(mark.parent / SCRATCH, ignore_errors=True)
     log.info("%s: done in %.1f s", stage, seconds)
 
 
@@ -170,8 +200,8 @@ def _facts(spec: dict[str, Any]) -> dict[str, Any]:
     return facts
 
 
-def _empty(folder: Path, inputs: Iterable[Path]) -> None:
-    """Remove what an earlier job left in the folder of an artifact, but for its scratch.
+def _check(folder: Path, inputs: Iterable[Path]) -> None:
+    """Refuse to empty a folder.
 
     Raises:
         ValueError: The folder holds an input, or files that no job made.
@@ -185,8 +215,12 @@ def _empty(folder: Path, inputs: Iterable[Path]) -> None:
             f"{folder} holds {found[0].name}, which no job made; "
             "legal is a folder that is new, empty or an earlier job's"
         )
+
+
+def _empty(folder: Path) -> None:
+    """Remove what an earlier job left in the folder of an artifact, but for its scratch."""
     (folder / SCRATCH).mkdir(exist_ok=True)
-    for path in found:
+    for path in sorted(folder.iterdir()):
         if path.name == SCRATCH:
             continue
         if path.is_dir() and not path.is_symlink():

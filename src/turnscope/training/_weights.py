@@ -5,9 +5,10 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from transformers import AutoConfig, AutoModelForCausalLM
+from transformers import AutoConfig
 
 from turnscope import atomic
+from turnscope.policies.transformers import load as whole
 from turnscope.tuning import Tuning
 
 log = logging.getLogger(__name__)
@@ -25,7 +26,7 @@ def load(folder: Path, tuning: Tuning) -> Any:
         tuning: Which of its weights are trained.
     """
     dtype = "auto" if tuning.method == "lora" else torch.float32
-    return AutoModelForCausalLM.from_pretrained(folder, dtype=dtype)
+    return whole(folder, dtype=dtype)
 
 
 def resumed(base: Path, checkpoint: Path, tuning: Tuning) -> Any:
