@@ -22,6 +22,14 @@ include: "workflow/rules/resources.smk"
 include: "workflow/rules/shards.smk"
 
 
+onstart:
+    # Snakemake itself would say it in a traceback. Dry runs do not come here.
+    if not writable("results"):
+        sys.exit(
+            "error: results cannot be written: its file system is read-only, or it is another's"
+        )
+
+
 rule all:
     input:
         # Not only the last artifacts: one that was lost on the way is made again.

@@ -615,7 +615,7 @@ def test_a_model_may_be_a_folder_or_a_name_on_the_hub_that_is_not_here_yet(tmp_p
         (loaded(""), "models.big.path: '' is not legal; legal is "),
         (
             loaded(ROOT / "docs"),
-            f"models.big.path: '{ROOT}/docs' holds no model: config.json is missing; legal is a folder",
+            f"models.big.path: '{ROOT}/docs' holds no model: config.json is missing; legal is a ",
         ),
         (
             loaded("a/b", revision=COMMIT, template="qwen2"),

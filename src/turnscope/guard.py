@@ -86,6 +86,8 @@ class _Watch:
         except (Exception, KeyboardInterrupt):
             raise
         except BaseException as failure:
+            if self.runs:  # a tick may have come before the clock was stopped above
+                signal.setitimer(signal.ITIMER_REAL, 0)
             raise Failure(described(failure)) from failure
 
 

@@ -262,7 +262,7 @@ def test_a_stale_study_is_not_packed(repo, capsys):
     )
     assert command.main(["pack", "--study", "study.json", "a.tar"], [line]) == 1
     assert (
-        "spec results/tasks/provenance.json: made from another specification: n was 1, now 2"
+        "spec results/tasks/provenance.json: made from another specification: n 1 -> 2"
         in capsys.readouterr().err
     )
     assert command.main(["pack", "--study", "study.json", "a.tar"], ["nothing"]) == 1

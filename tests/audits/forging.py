@@ -4,7 +4,39 @@ import json
 import shutil
 from pathlib import Path
 
-from turnscope import provenance, tables
+from turnscope import provenance, registry, tables
+from turnscope.audits import _results
+from turnscope.audits._results import Settings
+
+HERE = "frozen_lake/nano"
+BASE = f"episodes/{HERE}/base/blind"
+GRPO, OTHER, GIGPO = (
+    f"episodes/{HERE}/{name}/blind" for name in ("grpo-s0", "grpo-s1", "gigpo-s0")
+)
+TASKS = "tasks/frozen_lake"
+POLICY = f"policies/{HERE}/grpo-s0"
+WEIGHTS = f"{POLICY}/model.safetensors"
+PASS = f"estimates/{HERE}/pass_at_kt"
+POOL = f"matched/{HERE}/grpo-s0"
+SCORES = f"likelihood/{HERE}/grpo-s0"
+SLOW = ("derive", "replay", "resample")
+"""Kinds of audit that look at some artifacts only, if they are told which."""
+
+
+def findings(results, kinds, jobs, only=(), **settings):
+    """Audit everything, or by what takes long the artifacts of some folders or records only."""
+    chosen = Settings(planned=jobs, **{"episodes": None, **settings})
+    found = []
+    for kind in kinds:
+        read = _results.read(results)
+        if kind in SLOW and only:
+            marks = [one if one.endswith(".json") else f"{one}/provenance.json" for one in only]
+            own = {f"results/{mark}" for mark in marks}
+            own |= {str(one.input("policy")) for one in read.records if one.mark in own}
+            read = read.only(own | {f"results/{TASKS}/provenance.json"})
+        outcome = registry.load("audits", kind).check(read, chosen)
+        found += [(kind, *one) for one in outcome.findings]
+    return found
 
 
 def copy(results: Path, to: Path) -> Path:

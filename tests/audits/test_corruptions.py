@@ -1,75 +1,36 @@
 """Whatever is done to results is found, by the kinds of audit that are to find it."""
 
 import json
-import os
-import subprocess
-import sys
 
 import numpy as np
 import pandas as pd
 import pytest
 
 from tests.audits import forging
-from turnscope import dry_run, registry, tables
-from turnscope.audits import _results
-from turnscope.audits._results import Settings
+from tests.audits.forging import (
+    BASE,
+    GIGPO,
+    GRPO,
+    HERE,
+    OTHER,
+    PASS,
+    POLICY,
+    POOL,
+    SCORES,
+    TASKS,
+    WEIGHTS,
+    findings,
+)
+from turnscope import registry, tables
 
 pytestmark = pytest.mark.slow
-
-HERE = "frozen_lake/nano"
-BASE = f"episodes/{HERE}/base/blind"
-GRPO, OTHER, GIGPO = (
-    f"episodes/{HERE}/{name}/blind" for name in ("grpo-s0", "grpo-s1", "gigpo-s0")
-)
-TASKS = "tasks/frozen_lake"
-WEIGHTS = f"policies/{HERE}/grpo-s0/model.safetensors"
-POLICY = f"policies/{HERE}/grpo-s0"
-PASS = f"estimates/{HERE}/pass_at_kt"
-POOL = f"matched/{HERE}/grpo-s0"
-SCORES = f"likelihood/{HERE}/grpo-s0"
-
-
-@pytest.fixture(scope="module")
-def planned(finished):
-    """The jobs that would make the study."""
-    done = subprocess.run(
-        [
-            *(sys.executable, "-m", "snakemake", "--configfile", "config/test.yaml", "--cores"),
-            *("2", "all", "--forceall", "--dry-run", "--printshellcmds"),
-        ],
-        cwd=finished,
-        env={key: value for key, value in os.environ.items() if key != "PYTHONPATH"},
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    return dry_run.read(done.stdout.splitlines())
-
-
-@pytest.fixture
-def copied(finished, tmp_path):
-    return forging.copy(finished / "results", tmp_path)
-
-
-def findings(results, kinds, jobs, only=None, **settings):
-    """Audit everything, or of episodes and states some artifacts only."""
-    chosen = Settings(planned=jobs, **{"episodes": None, **settings})
-    found = []
-    for kind in kinds:
-        read = _results.read(results)
-        if kind == "replay" and only:
-            read = read.only(
-                {f"results/{only}/provenance.json", f"results/{TASKS}/provenance.json"}
-            )
-        outcome = registry.load("audits", kind).check(read, chosen)
-        found += [(kind, *one) for one in outcome.findings]
-    return found
 
 
 def test_nothing_is_found_in_a_clean_study(copied, planned):
     kinds = registry.names("audits")
     assert kinds == [
-        *("chain", "freshness", "integrity", "leakage", "remake", "replay", "sanity"),
+        *("chain", "derive", "freshness", "integrity", "leakage", "remake", "replay"),
+        *("resample", "sanity"),
     ]
     assert findings(copied, kinds, planned) == []
 
@@ -440,7 +401,7 @@ def test_a_changed_table_is_found_even_if_all_records_agree(copied, planned, pat
     assert findings(copied, ["integrity", "chain"], planned) == []
     played = GRPO if home == TASKS else home
     for kind in kinds.split():
-        assert findings(copied, [kind], planned, only=played), kind
+        assert findings(copied, [kind], planned, only=[played]), kind
 
 
 def test_seeds_swapped_with_their_names_are_found_by_who_scored_them(copied, planned):
@@ -520,7 +481,7 @@ def test_another_config_is_found_by_its_keys(copied, planned):
     assert one[1:] == (
         "spec",
         mark,
-        "made from another specification: settings.draws was 500, now 600",
+        "made from another specification: settings.draws 500 -> 600",
     )
 
 

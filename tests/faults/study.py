@@ -14,7 +14,8 @@ import yaml
 
 from tests import qwen
 from tests.workflow import running
-from turnscope.stages import _job, _restore
+from turnscope import dry_run
+from turnscope.stages import _job
 
 OWN = "provenance.json"
 """Name of the record that speaks for all files of its folder."""
@@ -98,11 +99,11 @@ def jobs(plan: str) -> dict[str, Job]:
     """Read one job of each rule off a dry run that prints commands."""
     found: dict[str, Job] = {}
     for line in plan.splitlines():
-        if f" -m {_restore.STAGE}" not in line:
+        if f" -m {dry_run.STAGE}" not in line:
             continue
         words = shlex.split(line)
-        start = next(at for at, word in enumerate(words) if word.startswith(_restore.STAGE))
-        stage = words[start].removeprefix(_restore.STAGE)
+        start = next(at for at, word in enumerate(words) if word.startswith(dry_run.STAGE))
+        stage = words[start].removeprefix(dry_run.STAGE)
         arguments = words[start + 1 : words.index(">")]
         outputs = _job.files(_job.parse(arguments).output)
         mark = outputs.pop("provenance")

@@ -33,9 +33,12 @@ def earlier(study: Study, tmp_path: Path) -> Path:
 
 
 def planned(study: Study, folder: Path, *words: str) -> list[str]:
+    """List the jobs of a dry run, by their messages."""
     code, said = snakemake(study, folder, "--dry-run", *words)
     assert code == 0, said
-    return re.findall(r"^Job \d+: (.*)$", said, re.MULTILINE)
+    jobs = re.findall(r"^ *Job \d+: (.*)$", said, re.MULTILINE)
+    assert bool(jobs) != ("Nothing to be done" in said), said
+    return jobs
 
 
 def test_nothing_is_made_again_that_was_dated_in_the_future(study, earlier):

@@ -23,6 +23,8 @@ pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("mounts")]
 SIZE = 16 << 20
 """Bytes of the disk; the results take a quarter."""
 
+REFUSED = "error: results cannot be written: its file system is read-only, or it is another's"
+
 
 @contextlib.contextmanager
 def mounted(folder: Path, *words: str) -> Iterator[None]:
@@ -121,4 +123,6 @@ def test_a_run_with_read_only_results_says_so_and_a_plan_does_not_mind(study, fr
     assert "Draw pass_at_k" in said
     code, said = snakemake(study, frozen, "results/figures/pass_at_k.svg")
     assert code == 1
+    assert [line for line in said.splitlines() if line == REFUSED], said
+    assert "Traceback" not in said
     assert content(frozen) == before

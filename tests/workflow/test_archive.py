@@ -118,7 +118,10 @@ def test_a_restored_study_has_nothing_to_do(repo, archive, other):
     jobs = planned(other, "all", *HERE, study=STUDY)
     assert jobs == ["Draw pass_at_k", "Write the report"]
     again = make(other, "restore", f"ARCHIVE={archive}")
-    assert "pass_at_k.provenance.json: made with another turnscope.figures" in again.stderr
+    assert (
+        "pass_at_k.provenance.json: made with other code: turnscope/figures/pass_at_k.py"
+        in again.stderr
+    )
 
 
 def test_results_copied_with_their_dates_are_watched_once_restored(repo, other):

@@ -22,6 +22,8 @@ def test_a_clean_study_passes_and_an_edited_one_fails(repo):
     done = snakemake(repo, "audit")
     assert done.returncode == 0, done.stdout
     assert "freshness    73 artifacts, 0 failures" in done.stdout
+    page = repo / "results/audits/audits.md"
+    assert "| freshness | 73 artifacts | 0 |\n" in page.read_text()
     check = ["sha256sum", "--check", "--strict", "--quiet", manifest.relative_to(repo)]
     assert subprocess.run(check, cwd=repo, check=False).returncode == 0
     manifest.unlink()
@@ -31,5 +33,6 @@ def test_a_clean_study_passes_and_an_edited_one_fails(repo):
     assert done.returncode != 0
     found = tables.read(repo / "results/audits/audits.parquet", "audits")
     assert set(found["kind"]) == {"freshness"}
-    assert "made with another turnscope.metrics.crossover" in set(found["detail"])
+    assert "made with other code: turnscope/metrics/crossover.py" in set(found["detail"])
+    assert "made with other code: turnscope/metrics/crossover.py" in page.read_text()
     assert not manifest.exists()

@@ -315,12 +315,12 @@ def test_stale_results_are_not_restored(lost):
     assert done.returncode != 0
     assert [line for line in done.stderr.splitlines() if line.startswith("freshness ")] == [
         "freshness code: results/estimates/frozen_lake/nano/crossover.provenance.json: "
-        "made with another turnscope.metrics.crossover"
+        "made with other code: turnscope/metrics/crossover.py"
     ]
     with edited(lost / "config.yaml", "draws: 500", "draws: 600"):
         done = restore(lost)
     named = "crossover.provenance.json: made from another specification: "
-    assert f"{named}settings.draws was 500, now 600" in done.stderr
+    assert f"{named}settings.draws 500 -> 600" in done.stderr
     table = lost / "results/tasks/frozen_lake/tasks.parquet"
     content, stat = table.read_bytes(), table.stat()
     table.write_bytes(content + b"x")

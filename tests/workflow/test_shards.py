@@ -159,19 +159,23 @@ def test_a_lost_table_is_gathered_again(repo, finished):
         away.rename(table)
 
 
-def restored(repo):
+def audited(repo, *words):
     """Compare the results with the jobs that would make them."""
     given = study(repo, PARTS)
     plan = snakemake(repo, "--forceall", "--dry-run", "-p", *TABLES, study=given)
     return subprocess.run(
-        [sys.executable, "-m", "turnscope.stages._restore"],
+        [sys.executable, "-m", "turnscope.audits", "results", *words],
         cwd=repo,
-        env=os.environ | {"PYTHONPATH": "src"},
+        env=os.environ | {"PYTHONPATH": "src", "OMP_NUM_THREADS": "1"},
         input=plan.stdout,
         capture_output=True,
         text=True,
         check=False,
     )
+
+
+def restored(repo):
+    return audited(repo, "--only-planned", "--kinds", "integrity", "chain", "freshness")
 
 
 def test_parts_may_be_deleted_and_yet_nothing_stale_is_taken_for_fresh(repo, finished, tmp_path):
@@ -186,8 +190,35 @@ def test_parts_may_be_deleted_and_yet_nothing_stale_is_taken_for_fresh(repo, fin
         with added(repo / "src/turnscope/stages/sample.py", "\nEDITED = 1\n"):
             assert planned(repo, *TABLES, study=given) == everything
             assert restored(repo).stderr.splitlines() == [
-                f"stale: {FOLDER}/provenance.json was made with another turnscope.stages.sample"
+                f"freshness code: {FOLDER}/provenance.json: "
+                "made with other code: turnscope/stages/sample.py"
             ]
         assert dates(repo) == before
     finally:
         away.rename(repo / "results/shards")
+
+
+def test_audits_find_nothing_in_parts_that_are_there_or_gone_and_any_that_is_another_one(
+    repo, finished, tmp_path
+):
+    made = shutil.copytree(repo, tmp_path / "copy", symlinks=True)
+    listed = made / "results/MANIFEST.sha256"
+    done = audited(made, "--planned", "--manifest", str(listed))
+    assert done.returncode == 0, done.stderr
+    assert "shards" not in listed.read_text()
+    parts = made / f"results/shards/{SET}"
+    shutil.rmtree(parts / f"1-of-{PARTS}")
+    (parts / f"2-of-{PARTS}/turns.parquet").unlink()
+    (parts / f"3-of-{PARTS}/provenance.json").unlink()
+    assert audited(made, "--planned").returncode == 0
+    table = parts / f"3-of-{PARTS}/turns.parquet"
+    table.write_bytes(table.read_bytes() + b"x")
+    (line,) = audited(made, "--planned").stderr.splitlines()
+    assert line.startswith("chain link: ")
+    assert line.endswith(f"was made from another {table.relative_to(made)}")
+    shutil.rmtree(made / "results/shards")
+    # One job plays what was gathered.
+    words = ["--planned", "--remake-these", TABLES[1], "--against", str(listed)]
+    done = audited(made, *words)
+    assert done.returncode == 0, done.stderr
+    assert "remake       1 artifacts, 0 failures" in done.stdout

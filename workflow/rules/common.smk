@@ -1,5 +1,6 @@
 import functools
 import json
+import os
 import shlex
 import sys
 
@@ -89,6 +90,11 @@ def dry_run(folder):
         " --scheduler greedy --nocolor --group-components {params.groups:q}"
         " --forceall --dry-run --printshellcmds all 2> {log:q}"
     )
+
+
+def writable(folder):
+    """Say whether jobs can write to a folder, if it is there."""
+    return not Path(folder).exists() or os.access(folder, os.W_OK)
 
 
 def code_of(*modules):

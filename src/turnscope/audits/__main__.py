@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from turnscope import dry_run, registry, tables
-from turnscope.audits import _manifest, _results
-from turnscope.audits._results import Outcome, Settings
+from turnscope.audits import _manifest, _page, _results
+from turnscope.audits._results import HOME, Finding, Outcome, Results, Settings, line
 
 
 def main(arguments: Sequence[str], lines: Iterable[str]) -> int:
@@ -31,6 +31,7 @@ def main(arguments: Sequence[str], lines: Iterable[str]) -> int:
         print(f"{kind:12} {found.checked} {found.what}, {len(found.findings)} failures")  # noqa: T201
     if options.output:
         tables.write(tables.conform(rows, "audits"), options.output, "audits")
+        _page.write(outcomes, options.output.with_suffix(".md"))
     return int(bool(rows))
 
 
@@ -54,7 +55,9 @@ def _parse(arguments: Sequence[str]) -> argparse.Namespace:
     )
     parser.add_argument("--against", type=Path, help="manifest from elsewhere to compare with")
     parser.add_argument("--manifest", type=Path, help="manifest to write if nothing is wrong")
-    parser.add_argument("--output", type=Path, help="table `audits` to write")
+    parser.add_argument(
+        "--output", type=Path, help="table `audits` to write, and beside it a page for people"
+    )
     return parser.parse_args(arguments)
 
 
@@ -81,12 +84,37 @@ def _run(options: argparse.Namespace, lines: Iterable[str]) -> dict[str, Outcome
         results = results.only({job.mark for job in settings.planned or ()})
     if not results.records and not results.unreadable and not settings.planned:
         raise ValueError(f"{options.results} holds no record of any job")
-    outcomes = {kind: module.check(results, settings) for kind, module in modules.items()}
+    outcomes = {kind: _checked(kind, modules[kind], results, settings) for kind in kinds}
     if options.against:
         outcomes["manifest"] = _manifest.compare(results, options.against)
+    outcomes = {kind: _legible(found) for kind, found in outcomes.items()}
     if options.manifest and not any(found.findings for found in outcomes.values()):
         _manifest.write(results, options.manifest)
     return outcomes
+
+
+def _checked(kind: str, module: Any, results: Results, settings: Settings) -> Outcome:
+    """Run one kind of audit; what it did not expect is a finding, and the other kinds go on.
+
+    Raises:
+        ValueError: Something was asked for that there is not.
+    """
+    try:
+        return module.check(results, settings)
+    except ValueError:
+        raise
+    except Exception as error:  # noqa: BLE001 - an audit reports, whatever it meets
+        return Outcome(0, "of it all", [Finding("unreadable", HOME, line(error))])
+
+
+def _legible(found: Outcome) -> Outcome:
+    """Replace what would break a line or steer a terminal: names of files are a stranger's."""
+    texts = [[*map(_line, one)] for one in found.findings]
+    return found._replace(findings=[Finding(*some) for some in texts])
+
+
+def _line(text: str) -> str:
+    return "".join(letter if letter.isprintable() else "?" for letter in text)
 
 
 if __name__ == "__main__":

@@ -1,7 +1,9 @@
 """A list of all checksums, as `sha256sum -c` reads it in the folder that holds the results.
 
 It is the anchor for who does not trust the records: kept elsewhere, or published, it shows any
-change, also one that was written into all records.
+change, also one that was written into all records. It leaves out circumstances (`run.json`), logs,
+benchmarks, plans and audits, which no two runs have in common, and parts of sets of episodes, which
+may go once they are gathered.
 """
 
 from pathlib import Path
@@ -11,9 +13,10 @@ from turnscope.audits._results import Finding, Outcome, Results
 
 
 def lines(results: Results) -> list[str]:
-    """List records and what they speak for, by path; circumstances (`run.json`) are left out."""
-    sums = {file.path: file.sha256 for record in results.records for file in record.outputs}
-    sums |= {record.mark: str(results.sha256(record.mark)) for record in results.records}
+    """List records and what they speak for, by path, but for parts."""
+    records = [record for record in results.records if not record.is_part]
+    sums = {file.path: file.sha256 for record in records for file in record.outputs}
+    sums |= {record.mark: str(results.sha256(record.mark)) for record in records}
     return [f"{sums[path]}  {path}" for path in sorted(sums)]
 
 

@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 
-from turnscope import registry, sampling
+from turnscope import registry, sampling, shards
 from turnscope.audits._results import Record, Results
 from turnscope.types import Budget, Task
 
@@ -71,13 +71,18 @@ def load(results: Results, record: Record) -> Played:
 
 
 def plans(played: Played) -> list[sampling.Plan]:
-    """Say which episodes the specification asks for, one plan for each budget."""
+    """Say which episodes the specification asks for: plans for each budget, or those of a part."""
     spec, world = played.spec, registry.load("environments", played.spec["env"])
     chosen = sampling.subset([*played.tasks.values()], spec["tasks"])
+    asked = [(turns, chosen) for turns in spec["turns"]]
+    if "part" in spec:
+        pieces = shards.pieces(len(chosen), spec["episodes"], spec["batch"])
+        asked = [(turns, chosen[piece]) for turns in spec["turns"] for piece in pieces]
+        asked = shards.share(asked, spec["part"], spec["parts"])
     return [
         sampling.Plan(
             environment=lambda: world.Environment(**spec["options"]),
-            tasks=chosen,
+            tasks=tasks,
             budget=Budget(**{**spec["budget"], "turns": turns}),
             episodes=spec["episodes"],
             batch=spec["batch"],
@@ -85,7 +90,7 @@ def plans(played: Played) -> list[sampling.Plan]:
             temperature=spec["temperature"] or 1.0,
             who={name: spec[name] for name in ("env", "model", "policy")},
         )
-        for turns in spec["turns"]
+        for turns, tasks in asked
     ]
 
 

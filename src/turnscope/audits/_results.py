@@ -1,25 +1,26 @@
 """A folder of results as auditors see it: records, the files they speak for, and what is amiss."""
 
 import functools
-import json
-from collections.abc import Callable, Iterable, Iterator, Mapping
+import os
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 from typing import Any, NamedTuple
 
 import pandas as pd
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from turnscope import provenance, tables
+from turnscope.audits import _records
+from turnscope.audits._records import HOME, MARK, Record, files
 from turnscope.dry_run import Planned
 from turnscope.schemas import TABLES
 from turnscope.types import Task
 
-HOME = "results"
-"""Folder in which every record says that it is, wherever it was moved to."""
-MARK = "provenance.json"
-"""End of the name of a record."""
+OUTSIDE = ("/dev", "/proc", "/sys")
+"""Where what looks like a file may never end."""
+VALUES = 1 << 28
+"""Values of one column in one group of rows at most; they are held at once."""
 
 
 class Finding(NamedTuple):
@@ -60,55 +61,6 @@ class Settings:
     """Whether only some of what lies there is looked at, so that other files are no strangers."""
 
 
-class File(NamedTuple):
-    """A file that a job read or wrote."""
-
-    name: str
-    path: str
-    sha256: str
-
-
-@dataclass(frozen=True, slots=True)
-class Record:
-    """What `provenance.json` says, see `turnscope.provenance`."""
-
-    mark: str
-    """Its own path."""
-    content: Mapping[str, Any]
-    """All of it."""
-    inputs: tuple[File, ...]
-    outputs: tuple[File, ...]
-
-    @property
-    def stage(self) -> str:
-        """Module in `turnscope.stages` that did the job."""
-        return self.content["stage"]
-
-    @property
-    def spec(self) -> dict[str, Any]:
-        """What it was told."""
-        return self.content["spec"]
-
-    @property
-    def modules(self) -> dict[str, str]:
-        """Its code: digest or version by the name of each module."""
-        return self.content["modules"]
-
-    @property
-    def starts(self) -> tuple[str, ...]:
-        """Name its modules as starting points; what they import is among them, or new."""
-        ours = [name.partition(".")[2] for name in self.modules]
-        return tuple(name for name in ours if name)
-
-    def output(self, name: str) -> str | None:
-        """Return the path of an output; None if it has none of that name."""
-        return next((file.path for file in self.outputs if file.name == name), None)
-
-    def input(self, name: str) -> str | None:
-        """Return the path of an input; None if it has none of that name."""
-        return next((file.path for file in self.inputs if file.name == name), None)
-
-
 @dataclass(frozen=True)
 class Results:
     """A folder and its records.
@@ -128,37 +80,73 @@ class Results:
         return self.folder.joinpath(*rest) if first == HOME else self.folder.parent / path
 
     @functools.cached_property
+    def spare(self) -> frozenset[str]:
+        """Tables of parts that were gathered: they may be gone, but not be others."""
+        return frozenset(file.path for record in self.records for file in record.gathered())
+
+    def gone(self, path: str) -> bool:
+        """Tell whether a file is one that may be gone, and is."""
+        return path in self.spare and not os.path.lexists(self.place(path))
+
+    @functools.cached_property
     def _digests(self) -> dict[str, str | None]:
         return {}
+
+    def opened(self, path: str) -> Path:
+        """Return where a file lies that may be opened: a plain one, and for results no link.
+
+        Raises:
+            ValueError: It is not there, or may lead elsewhere, or never end.
+        """
+        place = self.place(path)
+        if path.startswith(f"{HOME}/"):
+            way = [place, *place.parents]
+            if any(one.is_symlink() for one in way[: way.index(self.folder)]):
+                raise ValueError(f"{path} is a link, or lies behind one; legal is a file")
+        elif any(place.resolve().is_relative_to(one) for one in OUTSIDE):
+            raise ValueError(f"{path} is a device; legal is a file")
+        if not place.is_file():
+            raise ValueError(f"{path} is not there, or no file")
+        return place
 
     def sha256(self, path: str) -> str | None:
         """Return the checksum of a file; None if there is no readable file."""
         if path not in self._digests:
             try:
-                self._digests[path] = provenance.file_sha256(self.place(path))
-            except OSError:
+                self._digests[path] = provenance.file_sha256(self.opened(path))
+            except (OSError, ValueError):
                 self._digests[path] = None
         return self._digests[path]
 
+    def sound(self, path: str, name: str) -> Path:
+        """Return where a table lies whose groups of rows are no larger than those of the study.
+
+        Raises:
+            ValueError: It is not a table of that name, or may not fit into memory.
+        """
+        if path not in self._sound:
+            place = self.opened(path)
+            with tables._opened(place, name) as file:
+                _demand_bounded(path, file.metadata)
+            self._sound[path] = place
+        return self._sound[path]
+
+    @functools.cached_property
+    def _sound(self) -> dict[str, Path]:
+        return {}
+
     def table(self, path: str, name: str, columns: list[str] | None = None) -> pd.DataFrame:
         """Read a table that a record names, see `tables.read`."""
-        return tables.read(self.place(path), name, columns)
+        return tables.read(self.sound(path, name), name, columns)
 
-    def arrow(self, path: str, name: str, columns: list[str] | None = None) -> pa.Table:
+    def arrow(self, path: str, name: str) -> pa.Table:
         """Read a table without making an object of each value.
 
         Raises:
             ValueError: It is not a readable table of that name.
         """
-        try:
-            with pq.ParquetFile(self.place(path)) as file:
-                fits = file.schema_arrow.remove_metadata().equals(TABLES[name])
-                content = file.read(columns=columns) if fits else None
-        except (pa.ArrowException, OSError) as error:
-            raise ValueError(f"{path}: not readable: {error}") from error
-        if content is None:
-            raise ValueError(f"{path}: not a table of {name}")
-        return content
+        groups = [*tables.groups(self.sound(path, name), name)]
+        return pa.concat_tables(groups) if groups else TABLES[name].empty_table()
 
     def known(self, path: str) -> dict[str, Task]:
         """Read the test tasks of a table, by name."""
@@ -175,8 +163,8 @@ class Results:
     def tables(self, name: str) -> Iterator[tuple[Record, str]]:
         """Yield each record that has a table of some kind among its outputs, and its path."""
         for record in self.records:
-            path = record.output(name)
-            if path is not None and path.endswith(".parquet"):
+            path, gone = record.output(name), any(self.gone(file.path) for file in record.outputs)
+            if path is not None and path.endswith(".parquet") and not gone:
                 yield record, path
 
     def upstream(self, record: Record) -> Iterator[Record]:
@@ -214,47 +202,26 @@ def read(folder: Path) -> Results:
         if path.name == MARK or path.name.endswith(f".{MARK}"):
             mark = f"{HOME}/{path.relative_to(folder).as_posix()}"
             try:
-                results.records.append(_record(mark, json.loads(path.read_bytes())))
+                results.records.append(_records.read(mark, path))
             except Exception as error:  # noqa: BLE001 - whatever makes it unreadable
-                results.unreadable.append(Finding("record", mark, f"unreadable: {_line(error)}"))
+                results.unreadable.append(Finding("record", mark, f"unreadable: {line(error)}"))
     return results
 
 
-def files(folder: Path) -> Iterator[Path]:
-    """Yield the files of a folder in order, without hidden ones and those of studies inside."""
-    for path in sorted(folder.iterdir()):
-        if path.name.startswith("."):
-            continue
-        if not path.is_dir() or path.is_symlink():
-            yield path
-        elif not (path / HOME).is_dir():
-            yield from files(path)
-
-
-def _record(mark: str, content: dict[str, Any]) -> Record:
-    """Check the shape of a record.
+def _demand_bounded(path: str, about: Any) -> None:
+    """Refuse groups of rows that the study does not write, before any is read.
 
     Raises:
-        ValueError: It is not one, or it speaks for files that are not beside it.
+        ValueError: There is one.
     """
-    kinds = {"schema": int, "stage": str, "key": str, "spec": dict, "code": str, "modules": dict}
-    for name, kind in kinds.items():
-        if not isinstance(content[name], kind):
-            raise ValueError(f"{name} is {content[name]!r}")
-    record = Record(
-        mark,
-        content,
-        *(
-            tuple(File(str(one["name"]), str(one["path"]), str(one["sha256"])) for one in some)
-            for some in (content["inputs"], content["outputs"])
-        ),
-    )
-    here = PurePosixPath(mark).parent
-    for file in record.outputs:
-        path = PurePosixPath(file.path)
-        if ".." in path.parts or not path.is_relative_to(here):
-            raise ValueError(f"it speaks for {file.path}, which does not lie beside it")
-    return record
+    for number in range(about.num_row_groups):
+        group = about.row_group(number)
+        if not 0 <= group.num_rows <= tables.ROWS_PER_GROUP:
+            most = tables.ROWS_PER_GROUP
+            raise ValueError(f"{path}: a group of {group.num_rows} rows; legal is at most {most}")
+        most = max((group.column(at).num_values for at in range(group.num_columns)), default=0)
+        if most > VALUES:
+            raise ValueError(f"{path}: a column of {most} values; legal is at most {VALUES}")
 
 
 def each(items: Iterable[Any], look: Callable[[Any], Iterable[Finding]]) -> list[Finding]:
@@ -270,11 +237,11 @@ def each(items: Iterable[Any], look: Callable[[Any], Iterable[Finding]]) -> list
         try:
             found += look(item)
         except Exception as error:  # noqa: BLE001 - an audit reports, whatever it meets
-            found.append(Finding("unreadable", record.mark, _line(error)))
+            found.append(Finding("unreadable", record.mark, line(error)))
     return found
 
 
-def _line(error: Exception) -> str:
+def line(error: Exception) -> str:
     """Say in one line what was raised."""
     kind = "" if type(error) is ValueError else f"{type(error).__name__}: "
     return " ".join(f"{kind}{error}".split())[:500]

@@ -14,7 +14,20 @@ ENGINES = 0.5
 SUMS = 1e-6
 """What sums of the same numbers may differ by, nats."""
 CLOSE = 1e-9
-SHARES = ("success", "invalid_share", "zero_variance_groups", "distinct_actions", "collapse")
+ROUNDED = 1e-6
+"""What a curve may be outside of its range by: some are means in 32 bits."""
+SHARES = (
+    *("success", "invalid_share", "zero_variance_groups", "distinct_actions", "collapse"),
+    *("anchor_singletons", "anchor_left_singletons", "zero_advantage_share", "sampler_cut_share"),
+)
+"""Curves from 0 to 1; so are those that begin with `SHARE`."""
+SHARE = "budget_T"
+SIZES = (
+    *("turns", "tokens", "tokens_total", "budget", "anchor_size", "anchor_left_size"),
+    *("environment_errors", "entropy", "gradient_norm", "learning_rate", "critic_loss"),
+    *("sampler_gap_mean", "sampler_gap_max"),
+)
+"""Curves from 0 on."""
 KEY = ["task_id", "sample", "turn"]
 
 
@@ -58,7 +71,7 @@ def _sampled(
     source = record.input(f"{actor}_turns")
     if source is None or rows.empty:
         return
-    turns = results.arrow(source, "turns", [*KEY, "tokens", "logprobs"])
+    turns = results.arrow(source, "turns")
     chosen = turns.select([*KEY, "tokens"]).to_pandas()
     places = rows[[*KEY, "tokens", "logp_sampled"]].merge(
         chosen.assign(row=np.arange(len(chosen))), on=[*KEY, "tokens"], how="left"
@@ -93,9 +106,18 @@ def training(results: Results, record: Record, path: str) -> Iterator[Finding]:
         yield Finding("step", path, "something was measured twice at one step")
     if np.isinf(rows["value"].to_numpy(float)).any():
         yield Finding("value", path, "a value is not finite")
-    shares = rows.loc[rows["name"].isin(SHARES), "value"].dropna()
-    if not shares.between(0, 1).all():
+    share = rows["name"].isin(SHARES) | rows["name"].str.startswith(SHARE)
+    if not rows.loc[share, "value"].dropna().between(-ROUNDED, 1 + ROUNDED).all():
         yield Finding("value", path, "a share is not from 0 to 1")
+    if (rows.loc[rows["name"].isin(SIZES), "value"] < -ROUNDED).any():
+        yield Finding("value", path, "a size is below 0")
+    if (rows.loc[rows["name"] == "explained_variance", "value"] > 1 + ROUNDED).any():
+        yield Finding("value", path, "more than all of the variance is explained")
+    wide = rows.pivot_table("value", "step", "name")
+    if {"sampler_gap_mean", "sampler_gap_max"} <= {*wide} and (
+        wide["sampler_gap_mean"] > wide["sampler_gap_max"] + ROUNDED
+    ).any():
+        yield Finding("value", path, "a mean difference is above the largest one")
     spent = rows[rows["name"] == "tokens_total"].sort_values("step")
     if (np.diff(spent["value"].to_numpy(float)) < 0).any():
         yield Finding("value", path, "tokens_total falls")

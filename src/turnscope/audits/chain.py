@@ -36,7 +36,9 @@ def _inputs(results: Results, record: Record, makers: dict[str, list[Record]]) -
             now = results.sha256(file.path) if whole else wrote[file.path]
             source = f"{file.path}, which {maker.mark} made" if not whole else file.path
             why = f"{record.mark} was made from another {source}"
-        elif file.path.startswith(f"{HOME}/"):
+        elif results.gone(file.path):
+            continue
+        elif file.path.startswith(f"{HOME}/") and file.path not in results.spare:
             yield Finding(
                 "producer", record.mark, f"it read {file.path}, which no record speaks for"
             )

@@ -1,10 +1,11 @@
 """The present code and config would make the same artifacts, no more and no fewer."""
 
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Iterator
 
 from turnscope.audits._results import Finding, Outcome, Record, Results, Settings, each
 from turnscope.dry_run import Planned, modules
+from turnscope.why import changed
+from turnscope.why.changed import listed
 
 SHOWN = 8
 """Names in one line, at most."""
@@ -20,8 +21,9 @@ def check(results: Results, settings: Settings) -> Outcome:
     unreadable = {one.artifact for one in results.unreadable}
     found = [
         Finding("missing", mark, "it is planned, and not there")
-        for mark in jobs
-        if mark not in known and mark not in unreadable
+        for mark, job in jobs.items()
+        # Parts may go once they are gathered; what they were gathered to is planned as well.
+        if mark not in known and mark not in unreadable and "part" not in job.spec
     ]
     found += [
         Finding("orphan", mark, "no job of the study would make it") for mark in known.keys() - jobs
@@ -35,42 +37,19 @@ def _stale(both: tuple[Record, Planned]) -> Iterator[Finding]:
     record, job = both
     yield from _code(record, job.starts)
     if record.spec != job.spec:
-        names = _listed(differences(record.spec, job.spec))
+        names = listed(changed.specification(record.spec, job.spec), SHOWN)
         yield Finding("spec", record.mark, f"made from another specification: {names}")
     read = {file.name: file.path for file in record.inputs}
     if read != job.inputs:
-        names = {*read.values()} ^ {*job.inputs.values()}
-        yield Finding("inputs", record.mark, f"made from other files: {_listed(sorted(names))}")
+        names = sorted({*read.values()} ^ {*job.inputs.values()})
+        detail = f"made from other files: {listed(names, SHOWN)}"
+        yield Finding("inputs", record.mark, detail)
     wrote = {file.name: file.path for file in record.outputs}
     if other := sorted(job.outputs.items() - wrote.items()):
-        names = _listed(path for _, path in other)
+        names = listed([path for _, path in other], SHOWN)
         yield Finding("outputs", record.mark, f"it does not speak for {names}")
 
 
 def _code(record: Record, starts: tuple[str, ...]) -> Iterator[Finding]:
-    now, then = modules(starts), record.modules
-    if names := sorted(name for name in {*now, *then} if now.get(name) != then.get(name)):
-        yield Finding("code", record.mark, f"made with another {_listed(names)}")
-
-
-def differences(then: Mapping[str, Any], now: Mapping[str, Any], prefix: str = "") -> list[str]:
-    """Name the keys whose values differ, with both values; missing is `nothing`."""
-    found = []
-    for key in sorted({*then, *now}):
-        old, new = then.get(key, "nothing"), now.get(key, "nothing")
-        if isinstance(old, dict) and isinstance(new, dict):
-            found += differences(old, new, f"{prefix}{key}.")
-        elif old != new:
-            found.append(f"{prefix}{key} was {_brief(old)}, now {_brief(new)}")
-    return found
-
-
-def _brief(value: Any) -> str:
-    text = str(value)
-    return text if len(text) <= 40 else f"{text[:37]}..."
-
-
-def _listed(names: Any) -> str:
-    some = list(names)
-    more = f" and {len(some) - SHOWN} more" if len(some) > SHOWN else ""
-    return ", ".join(some[:SHOWN]) + more
+    if found := changed.code(record.modules, modules(starts)):
+        yield Finding("code", record.mark, f"made with other code: {listed(found, SHOWN)}")

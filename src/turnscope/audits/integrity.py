@@ -1,11 +1,13 @@
 """Every file that a record speaks for is there and has its checksum; tables have their schema."""
 
+import os
 from collections.abc import Iterator
+from pathlib import PurePosixPath
 from typing import Any
 
-import pyarrow.parquet as pq
-
-from turnscope import provenance
+from turnscope import provenance, tables
+from turnscope.audits import _weights
+from turnscope.audits._records import File
 from turnscope.audits._results import (
     HOME,
     MARK,
@@ -22,6 +24,8 @@ from turnscope.schemas import TABLES
 ASIDE = ("audits", "benchmarks", "logs", "plan")
 """Folders of what is said about jobs, not made by them."""
 NOTES = ("MANIFEST.sha256", "README.md")
+RUN = (".bin", ".pickle", ".pkl", ".pt", ".pth", ".py", ".pyc", ".so")
+"""Ends of names of files that can hold code for who loads them; no stage writes any."""
 
 
 def check(results: Results, settings: Settings) -> Outcome:
@@ -29,7 +33,7 @@ def check(results: Results, settings: Settings) -> Outcome:
     found = list(results.unreadable)
     found += each(results.records, _sealed)
     found += each(results.records, lambda record: _files(results, record))
-    found += each(results.records, lambda record: _schemas(results, record))
+    found += each(results.records, lambda record: _formats(results, record))
     if not settings.part:
         found += _strangers(results)
     return Outcome(sum(1 + len(record.outputs) for record in results.records), "files", found)
@@ -61,10 +65,12 @@ def _files(results: Results, record: Record) -> Iterator[Finding]:
     sizes: dict[str, Any] = {one["path"]: one.get("bytes") for one in record.content["outputs"]}
     for file in record.outputs:
         place = results.place(file.path)
-        if not place.exists():
+        if results.gone(file.path):
+            continue
+        if not os.path.lexists(place):
             yield Finding("missing", file.path, f"{record.mark} speaks for it")
         elif (found := results.sha256(file.path)) is None:
-            yield Finding("unreadable", file.path, "it cannot be read as a file")
+            yield Finding("unreadable", file.path, "it is a link, or cannot be read as a file")
         elif found != file.sha256:
             detail = f"sha256 is {found[:16]}..., recorded was {file.sha256[:16]}..."
             yield Finding("checksum", file.path, detail)
@@ -73,42 +79,51 @@ def _files(results: Results, record: Record) -> Iterator[Finding]:
             yield Finding("checksum", file.path, detail)
 
 
-def _schemas(results: Results, record: Record) -> Iterator[Finding]:
-    """Read tables that are those of the record; of others that is all that can be said."""
+def _formats(results: Results, record: Record) -> Iterator[Finding]:
+    """Read tables and heads of weights that are those of the record; of others no more is said."""
     for file in record.outputs:
-        place = results.place(file.path)
-        if place.suffix == ".parquet" and results.sha256(file.path) == file.sha256:
+        path = PurePosixPath(file.path)
+        if path.suffix in RUN:
+            detail = f"who loads {path.suffix} runs what is in it; weights are *.safetensors"
+            yield Finding("format", file.path, detail)
+        elif path.suffix in READ and results.sha256(file.path) == file.sha256:
             try:
-                why = _misfit(place, file.name)
+                READ[path.suffix](results, file)
             except Exception as error:  # noqa: BLE001 - whatever a damaged file raises
-                why = " ".join(f"not a readable table: {error}".split())[:500]
-            if why:
-                yield Finding("schema", file.path, why)
+                yield Finding("schema", file.path, " ".join(f"{error}".split())[:500])
 
 
-def _misfit(place: Any, name: str) -> str | None:
-    """Read a table to its end, a group of rows at a time; say why it is not one of the study."""
-    with pq.ParquetFile(place) as file:
-        schema = file.schema_arrow
-        table = (schema.metadata or {}).get(b"turnscope.table", b"").decode()
-        if table not in TABLES or (name in TABLES and table != name):
-            return f"a table of {table or 'nobody'}; must be one of {name}"
-        if not schema.remove_metadata().equals(TABLES[table]):
-            return f"its columns are not those of table {table}"
-        for part in file.iter_batches():
-            part.validate(full=True)
-    return None
+def _table(results: Results, file: File) -> None:
+    """Read a table to its end, a group of rows at a time.
+
+    Raises:
+        ValueError: It is none of the study.
+    """
+    if file.name not in TABLES:
+        raise ValueError(f"a table {file.name}; legal is one of {', '.join(TABLES)}")
+    for rows in tables.groups(results.sound(file.path, file.name), file.name):
+        rows.validate(full=True)
+
+
+READ = {
+    ".parquet": _table,
+    ".safetensors": lambda results, file: _weights.check(results.opened(file.path)),
+}
+"""What tells by the end of a name whether a file is what it is called."""
 
 
 def _strangers(results: Results) -> Iterator[Finding]:
     """Yield files that nobody speaks for."""
-    spoken = {file.path for record in results.records for file in record.outputs}
+    spoken = {file.path for record in results.records for file in record.outputs} | results.spare
+    # Of a part, what is left: its record may be gone, and its circumstances not.
+    homes = {str(PurePosixPath(path).parent) for path in results.spare}
     for path in files(results.folder):
         inside = path.relative_to(results.folder)
         name = f"{HOME}/{inside.as_posix()}"
         # `provenance.json` -> `run.json`, `pass_at_k.provenance.json` -> `pass_at_k.run.json`
         mark = path.with_name(path.name.removesuffix("run.json") + MARK)
-        diary = path.name.endswith("run.json") and mark.exists()
+        here = str(PurePosixPath(name).parent)
+        diary = path.name.endswith("run.json") and (mark.exists() or here in homes)
         aside = inside.parts[0] in ASIDE or inside.as_posix() in NOTES
         if not (name in spoken or path.name.endswith(MARK) or diary or aside):
             yield Finding("stranger", name, "no record speaks for it")

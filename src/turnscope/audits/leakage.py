@@ -75,8 +75,6 @@ def _kept(played: Played) -> Iterator[Finding]:
     heads, spec, path = played.heads, played.spec, played.path
     asked = begun(played)
     names = [str(name) for name in asked]
-    if "part" in spec and played.record.spec is spec:  # one of several jobs that share the episodes
-        asked = asked.merge(heads[["task_id", "sample", "budget"]], how="inner")
     if len(heads) != len(asked):
         yield Finding("count", path, f"{len(heads)} episodes; its specification asks {len(asked)}")
     else:

@@ -82,7 +82,8 @@ def load(place: str | Path, **options: Any) -> Any:
     Raises:
         ValueError: Some weights are missing; transformers would draw them at random.
     """
-    model, found = AutoModelForCausalLM.from_pretrained(place, output_loading_info=True, **options)
+    auto: Any = AutoModelForCausalLM
+    model, found = auto.from_pretrained(place, output_loading_info=True, **options)
     if missing := sorted(found["missing_keys"]):
         raise ValueError(
             f"{place}: {len(missing)} tensors are missing in its weights, such as {missing[0]}; "

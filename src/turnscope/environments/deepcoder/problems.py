@@ -185,9 +185,10 @@ def write(problems: Iterable[Problem], path: str | Path) -> int:
     Raises:
         ValueError: A problem is not of the schema, for a test holds NaN or the like.
     """
-    number = 0
+    path, number = Path(path), 0
+    atomic.sweep(path)
     with (
-        atomic.replacing(Path(path)) as draft,
+        atomic.replacing(path) as draft,
         draft.open("w", encoding="utf-8", newline="\n") as file,
     ):
         for problem in problems:
