@@ -28,7 +28,7 @@ figures: $(VENV)/.run  ## set up, run the study of config.yaml, and say where it
 	@echo "report:  $(CURDIR)/results/report.html"
 
 plan: $(VENV)/.run  ## say what a study will cost, and run nothing: make plan CONFIG=config/full.yaml
-	@$(SNAKEMAKE) plan $(OVERLAY) --quiet host reason progress rules
+	@$(SNAKEMAKE) plan $(OVERLAY) --quiet all
 
 why: $(VENV)/.run  ## say in words why jobs would run, and run nothing: make why CONFIG=config/full.yaml
 	@$(SNAKEMAKE) all --dry-run $(OVERLAY) --quiet host | $(LIBRARY).why
@@ -38,7 +38,7 @@ again: $(VENV)/.run  ## make an arm, seed, figure or claim again, before and aft
 		$(if $(FOLDER),--folder $(FOLDER)) $(if $(SET),--set $(SET)) $(if $(DRY),--dry-run)
 
 audit: $(VENV)/.run  ## check every artifact, and write results/MANIFEST.sha256 (docs/audit.md)
-	@$(SNAKEMAKE) audit $(OVERLAY) --quiet host reason progress rules
+	@$(SNAKEMAKE) audit $(OVERLAY) --quiet all
 
 study: $(VENV)/.run  ## the study in every environment, config/full.yaml, under results/full
 	@$(RUN) all --configfile config/full.yaml --directory results/full --quiet host reason
@@ -65,7 +65,7 @@ calibrate: $(VENV)/.run  ## run the analysis on 500 studies without any effect; 
 	@PYTHONPATH=src $(BIN)/python -m turnscope.calibration results/calibration/calibration.parquet
 
 archive: $(VENV)/.run  ## pack code, config and results of a study into one file; of results/NAME with STUDY=NAME
-	@$(SNAKEMAKE) archive $(OVERLAY) --quiet host reason progress rules
+	@$(SNAKEMAKE) archive $(OVERLAY) --quiet all
 
 restore: $(VENV)/.run  ## accept the results, or those of ARCHIVE=FILE, if the present code and config would make them
 	@set -eu; here='$(or $(FOLDER),.)'; checked="$$here"; \

@@ -16,6 +16,7 @@ configfile: f"{workflow.basedir}/config.yaml"
 
 
 include: "workflow/rules/common.smk"
+include: "workflow/rules/artifacts.smk"
 include: "workflow/rules/reasons.smk"
 include: "workflow/rules/specs.smk"
 include: "workflow/rules/resources.smk"

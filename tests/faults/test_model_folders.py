@@ -49,7 +49,7 @@ def test_a_policy_that_is_not_what_its_job_wrote_is_not_played(study, name, how,
     what = f"is damaged: its content is not what {mark} says was written"
     if how == "missing":
         what = f"is missing, and {mark} says it was written"
-    cure = f"remove {mark}, and its job makes everything anew that is recorded there"
+    cure = f"remove {mark}, and its job makes it anew"
     assert log[-1] == f"error: {base / name} {what}; {cure}"
     assert not [line for line in log if line.endswith(": start")]
     (tmp_path / base / name).write_bytes(before)

@@ -290,7 +290,7 @@ def test_a_study_whose_environment_is_down_changes_nothing(nano_folder, lakes, t
 LONG = replace(RECIPE, steps=6, checkpoint_steps=3)
 
 
-class Death(BaseException):
+class Death(KeyboardInterrupt):
     """Nothing catches it, as nothing catches the end of a process."""
 
 

@@ -5,8 +5,6 @@ rule archive:
     conda:
         "../../envs/turnscope.yaml"
     params:
-        # As merged and checked, so that who has the archive needs no overlay.
-        study=provenance.canonical(config),
         groups=lambda wildcards: bundles(),
         python=sys.executable,
         snakefile=workflow.main_snakefile,

@@ -5,7 +5,6 @@ rule audit:
     conda:
         "../../envs/turnscope.yaml"
     params:
-        study=provenance.canonical(config),
         options=[f"--{name}={value}" for name, value in config["audit"].items()],
         groups=lambda wildcards: bundles(),
         python=sys.executable,

@@ -5,7 +5,6 @@ rule plan:
     conda:
         "../../envs/turnscope.yaml"
     params:
-        study=provenance.canonical(config),
         options=[
             f"--{name.replace('_', '-')}={value}"
             for name, value in config["plan"].items()

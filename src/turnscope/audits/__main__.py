@@ -26,12 +26,16 @@ def main(arguments: Sequence[str], lines: Iterable[str]) -> int:
         for one in found.findings
     ]
     for row in rows:
-        print("{kind} {check}: {artifact}: {detail}".format(**row), file=sys.stderr)  # noqa: T201
+        named = " ".join(dict.fromkeys([row["kind"], row["check"]]))
+        print(f"{named}: {row['artifact']}: {row['detail']}", file=sys.stderr)  # noqa: T201
     for kind, found in outcomes.items():
         print(f"{kind:12} {found.checked} {found.what}, {len(found.findings)} failures")  # noqa: T201
     if options.output:
         tables.write(tables.conform(rows, "audits"), options.output, "audits")
         _page.write(outcomes, options.output.with_suffix(".md"))
+        page, kept = options.output.with_suffix(".md"), options.manifest
+        said = f"{len(rows)} failures, see {page}" if rows else f"nothing is wrong; see {page}"
+        print(f"{said}{f', {kept}' if kept and not rows else ''}")  # noqa: T201
     return int(bool(rows))
 
 
