@@ -50,5 +50,6 @@ def test_nothing_to_do_is_said(capsys):
 
 
 def test_other_text_is_refused(capsys):
-    assert why.main(["some text"]) == 1
-    assert capsys.readouterr().err == "error: this is no dry run with reasons\n"
+    assert why.main(["some text\n", " its end \n", "\n"]) == 1
+    said = "error: this is no dry run with reasons; it ends with: its end\n"
+    assert capsys.readouterr().err == said

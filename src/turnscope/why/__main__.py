@@ -25,7 +25,9 @@ def main(lines: Iterable[str]) -> int:
     lines = list(lines)
     jobs = list(planned(lines))
     if not jobs and not any("Nothing to be done" in line for line in lines):
-        print("error: this is no dry run with reasons", file=sys.stderr)  # noqa: T201 - a command
+        end = next((line.strip() for line in reversed(lines) if line.strip()), "nothing")
+        said = f"error: this is no dry run with reasons; it ends with: {end[:200]}"
+        print(said, file=sys.stderr)  # noqa: T201 - a command
         return 1
     print("\n".join(text(jobs)))  # noqa: T201 - a command
     return 0
