@@ -13,7 +13,7 @@ LIBRARY := PYTHONPATH='$(CURDIR)/src' '$(abspath $(BIN))/python' -m turnscope
 # A study of config/ with results in a folder of its own, or any other; else config.yaml, here.
 CONFIG ?= $(if $(STUDY),config/$(STUDY).yaml)
 FOLDER ?= $(if $(STUDY),results/$(STUDY))
-OVERLAY = $(if $(CONFIG),--configfile $(CONFIG)) $(if $(FOLDER),--directory $(FOLDER))
+OVERLAY = $(if $(CONFIG),--configfile '$(CONFIG)') $(if $(FOLDER),--directory '$(FOLDER)')
 PIP := $(BIN)/python -m pip install --disable-pip-version-check --no-input --quiet
 
 .DEFAULT_GOAL := help
@@ -21,6 +21,7 @@ PIP := $(BIN)/python -m pip install --disable-pip-version-check --no-input --qui
 
 help:  ## list the targets
 	@sed -n 's/^\([a-z]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 10
+	@echo "STUDY=NAME means the study of config/NAME.yaml in results/NAME; CONFIG=FILE and FOLDER=DIR any other; CORES=N"
 
 figures: $(VENV)/.run  ## set up, run the study of config.yaml, and say where its figures are
 	@$(RUN) all --quiet host reason
@@ -34,8 +35,8 @@ why: $(VENV)/.run  ## say in words why jobs would run, and run nothing: make why
 	@$(SNAKEMAKE) all --dry-run $(OVERLAY) --quiet host | $(LIBRARY).why
 
 again: $(VENV)/.run  ## make an arm, seed, figure or claim again, before and after: make again WHAT=C1, see docs/ablation.md
-	@$(LIBRARY).ablation $(WHAT) --cores $(CORES) $(if $(CONFIG),--config $(CONFIG)) \
-		$(if $(FOLDER),--folder $(FOLDER)) $(if $(SET),--set $(SET)) $(if $(DRY),--dry-run)
+	@set -f; $(LIBRARY).ablation $(if $(WHAT),'$(WHAT)') --cores $(CORES) $(if $(CONFIG),--config '$(CONFIG)') \
+		$(if $(FOLDER),--folder '$(FOLDER)') $(if $(SET),--set $(SET)) $(if $(DRY),--dry-run)
 
 audit: $(VENV)/.run  ## check every artifact, and write results/MANIFEST.sha256 (docs/audit.md)
 	@$(SNAKEMAKE) audit $(OVERLAY) --quiet all
@@ -69,12 +70,14 @@ archive: $(VENV)/.run  ## pack code, config and results of a study into one file
 
 restore: $(VENV)/.run  ## accept the results, or those of ARCHIVE=FILE, if the present code and config would make them
 	@set -eu; here='$(or $(FOLDER),.)'; checked="$$here"; \
+	$(if $(ARCHIVE),,[ -d "$$here/results" ] || { echo "error: there is no study in $$here" >&2; exit 1; };) \
 	$(if $(ARCHIVE),checked="$$here/results/.restoring"; $(LIBRARY).archive unpack '$(ARCHIVE)' "$$checked"; \
 	trap 'rm -rf "$$checked"' EXIT;) \
 	$(SNAKEMAKE) all $(OVERLAY) --directory "$$checked" --forceall --dry-run --printshellcmds \
 		| (cd "$$checked" && $(LIBRARY).audits results --only-planned --kinds integrity chain freshness); \
 	$(if $(ARCHIVE),$(LIBRARY).archive place "$$checked" "$$here";) \
-	$(SNAKEMAKE) all $(OVERLAY) --touch --forceall --quiet
+	$(SNAKEMAKE) all $(OVERLAY) --touch --forceall --quiet all; \
+	echo "restored: $$here/results is what this code and config would make"
 
 test: $(VENV)/.dev  ## set up and run all tests
 	@OMP_NUM_THREADS=1 PYTHONPATH=src $(BIN)/pytest -q -n 2 --dist loadfile

@@ -19,6 +19,8 @@ def main(command: list[str]) -> int:
     """Run a command of Snakemake; return its exit code."""
     if not os.environ.get("TURNSCOPE_ARTIFACTS"):
         sys.exit("error: TURNSCOPE_ARTIFACTS names no folder")
+    if os.path.lexists(named := os.environ["TURNSCOPE_ARTIFACTS"]) and not os.path.isdir(named):
+        sys.exit(f"error: TURNSCOPE_ARTIFACTS names {named}, which is no folder")
     if ONLY_LOOKS & set(command):
         return subprocess.run(command, check=False).returncode
     parser = argparse.ArgumentParser(add_help=False, allow_abbrev=False)

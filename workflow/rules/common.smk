@@ -23,6 +23,11 @@ except ValueError as error:
     sys.exit(f"config: {error}")
 
 study = config["study"]
+# These run no job of a study. A lock of theirs would take away that of a study which runs: at its
+# end, Snakemake removes all locks of a folder.
+APART = [{"plan"}, {"audit"}, {"archive"}]
+if workflow.is_main_process and {*workflow.dag_settings.targets} in APART:
+    workflow.execution_settings.lock = False
 # For `dry_run`; as part of a command it would fill the screen when that fails.
 STUDY = "TURNSCOPE_STUDY"
 os.environ[STUDY] = provenance.canonical(config)
@@ -88,10 +93,10 @@ def dry_run(folder):
     """
     return (
         f"mkdir -p results/{folder} && printenv {STUDY} > results/{folder}/config.json;"
-        " {params.python:q} -m snakemake --snakefile {params.snakefile:q}"
+        " {{ {params.python:q} -m snakemake --snakefile {params.snakefile:q}"
         f" --configfile results/{folder}/config.json --profile none --workflow-profile none"
         " --scheduler greedy --nocolor --group-components {params.groups:q}"
-        " --forceall --dry-run --printshellcmds all 2> {log:q}"
+        " --forceall --dry-run --printshellcmds all 2> {log:q} || tail -n 5 {log:q} >&2; }}"
     )
 
 

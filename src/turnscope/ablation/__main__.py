@@ -35,7 +35,7 @@ def main(arguments: Sequence[str]) -> int:
         config = study_of(options.config, changes)
         what = asked.resolve(options.what, config)
         return _again(options, config, changes, what)
-    except ValueError as error:
+    except (ValueError, OSError) as error:
         print(f"error: {error}", file=sys.stderr)  # noqa: T201 - a command
         return 1
 
@@ -78,7 +78,7 @@ def overlay(settings: Sequence[str]) -> dict[str, Any]:
         try:
             value = json.loads(text)
         except ValueError:
-            value = yaml.safe_load(text)
+            value = _plain(setting, text)
         place = changes
         for parent in parents:
             place = place.setdefault(parent, {})
@@ -86,6 +86,14 @@ def overlay(settings: Sequence[str]) -> dict[str, Any]:
                 raise ValueError(f"{setting!r} sets part of what another setting replaces")
         place[last] = value
     return changes
+
+
+def _plain(setting: str, text: str) -> Any:
+    """Read what is no JSON as YAML, such as a name without quotes."""
+    try:
+        return yaml.safe_load(text)
+    except yaml.YAMLError as error:
+        raise ValueError(f"{setting!r} has no legal value; write JSON without spaces") from error
 
 
 def study_of(path: Path | None, changes: dict[str, Any]) -> dict[str, Any]:

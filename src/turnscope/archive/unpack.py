@@ -53,7 +53,10 @@ def unpack(archive: Path, folder: Path) -> dict[str, Any]:
             return _unpack(tar, folder)
     except (OSError, tarfile.TarError, ValueError) as error:
         shutil.rmtree(folder)
-        raise ValueError(f"{archive}: {error}") from error
+        if isinstance(error, FileNotFoundError):
+            raise ValueError(f"there is no archive {archive}") from error
+        cut = "no whole archive of a study: " if isinstance(error, tarfile.TarError) else ""
+        raise ValueError(f"{archive}: {cut}{error}") from error
 
 
 def place(staged: Path, into: Path) -> int:

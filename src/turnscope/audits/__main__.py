@@ -35,7 +35,9 @@ def main(arguments: Sequence[str], lines: Iterable[str]) -> int:
         _page.write(outcomes, options.output.with_suffix(".md"))
         page, kept = options.output.with_suffix(".md"), options.manifest
         said = f"{len(rows)} failures, see {page}" if rows else f"nothing is wrong; see {page}"
-        print(f"{said}{f', {kept}' if kept and not rows else ''}")  # noqa: T201
+        if kept and kept.is_file():
+            said += f"; {kept} is that of an earlier audit" if rows else f", {kept}"
+        print(said)  # noqa: T201
     return int(bool(rows))
 
 
@@ -51,9 +53,9 @@ def _parse(arguments: Sequence[str]) -> argparse.Namespace:
     )
     parser.add_argument("--seed", type=int, default=0, help="names the random choices")
     parser.add_argument(
-        "--episodes", type=int, default=20, help="of each artifact played again; 0 is all"
+        "--episodes", type=_number, default=20, help="of each artifact played again; 0 is all"
     )
-    parser.add_argument("--remake", type=int, default=0, help="artifacts made again, at random")
+    parser.add_argument("--remake", type=_number, default=0, help="artifacts made again, at random")
     parser.add_argument(
         "--remake-these", nargs="+", default=[], metavar="PATH", help="and these; `all` is all"
     )
@@ -63,6 +65,17 @@ def _parse(arguments: Sequence[str]) -> argparse.Namespace:
         "--output", type=Path, help="table `audits` to write, and beside it a page for people"
     )
     return parser.parse_args(arguments)
+
+
+def _number(text: str) -> int:
+    """Read a whole number of at least 0.
+
+    Raises:
+        ArgumentTypeError: It is none.
+    """
+    if not text.isdecimal():
+        raise argparse.ArgumentTypeError(f"{text!r} is not legal; legal is a whole number from 0")
+    return int(text)
 
 
 def _run(options: argparse.Namespace, lines: Iterable[str]) -> dict[str, Outcome]:

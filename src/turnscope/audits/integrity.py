@@ -21,7 +21,7 @@ from turnscope.audits._results import (
 )
 from turnscope.schemas import TABLES
 
-ASIDE = ("audits", "benchmarks", "logs", "plan")
+ASIDE = ("archive", "audits", "benchmarks", "logs", "plan")
 """Folders of what is said about jobs, not made by them."""
 NOTES = ("MANIFEST.sha256", "README.md")
 RUN = (".bin", ".pickle", ".pkl", ".pt", ".pth", ".py", ".pyc", ".so")
