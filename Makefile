@@ -13,6 +13,8 @@ LIBRARY := PYTHONPATH='$(CURDIR)/src' '$(abspath $(BIN))/python' -m turnscope
 # A study of config/ with results in a folder of its own, or any other; else config.yaml, here.
 CONFIG ?= $(if $(STUDY),config/$(STUDY).yaml)
 FOLDER ?= $(if $(STUDY),results/$(STUDY))
+# Snakemake removes all locks of a folder at its end. What runs no job of a study leaves that of one which
+# runs alone, by --nolock.
 OVERLAY = $(if $(CONFIG),--configfile '$(CONFIG)') $(if $(FOLDER),--directory '$(FOLDER)')
 PIP := $(BIN)/python -m pip install --disable-pip-version-check --no-input --quiet
 
@@ -29,7 +31,7 @@ figures: $(VENV)/.run  ## set up, run the study of config.yaml, and say where it
 	@echo "report:  $(CURDIR)/results/report.html"
 
 plan: $(VENV)/.run  ## say what a study will cost, and run nothing: make plan CONFIG=config/full.yaml
-	@$(SNAKEMAKE) plan $(OVERLAY) --quiet all
+	@$(SNAKEMAKE) --nolock plan $(OVERLAY) --quiet all
 
 why: $(VENV)/.run  ## say in words why jobs would run, and run nothing: make why CONFIG=config/full.yaml
 	@$(SNAKEMAKE) all --dry-run $(OVERLAY) --quiet host | $(LIBRARY).why
@@ -39,7 +41,7 @@ again: $(VENV)/.run  ## make an arm, seed, figure or claim again, before and aft
 		$(if $(FOLDER),--folder '$(FOLDER)') $(if $(SET),--set $(SET)) $(if $(DRY),--dry-run)
 
 audit: $(VENV)/.run  ## check every artifact, and write results/MANIFEST.sha256 (docs/audit.md)
-	@$(SNAKEMAKE) audit $(OVERLAY) --quiet all
+	@$(SNAKEMAKE) --nolock audit $(OVERLAY) --quiet all
 
 study: $(VENV)/.run  ## the study in every environment, config/full.yaml, under results/full
 	@$(RUN) all --configfile config/full.yaml --directory results/full --quiet host reason
@@ -66,7 +68,7 @@ calibrate: $(VENV)/.run  ## run the analysis on 500 studies without any effect; 
 	@PYTHONPATH=src $(BIN)/python -m turnscope.calibration results/calibration/calibration.parquet
 
 archive: $(VENV)/.run  ## pack code, config and results of a study into one file; of results/NAME with STUDY=NAME
-	@$(SNAKEMAKE) archive $(OVERLAY) --quiet all
+	@$(SNAKEMAKE) --nolock archive $(OVERLAY) --quiet all
 
 restore: $(VENV)/.run  ## accept the results, or those of ARCHIVE=FILE, if the present code and config would make them
 	@set -eu; here='$(or $(FOLDER),.)'; checked="$$here"; \

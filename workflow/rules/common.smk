@@ -23,11 +23,6 @@ except ValueError as error:
     sys.exit(f"config: {error}")
 
 study = config["study"]
-# These run no job of a study. A lock of theirs would take away that of a study which runs: at its
-# end, Snakemake removes all locks of a folder.
-APART = [{"plan"}, {"audit"}, {"archive"}]
-if workflow.is_main_process and {*workflow.dag_settings.targets} in APART:
-    workflow.execution_settings.lock = False
 # For `dry_run`; as part of a command it would fill the screen when that fails.
 STUDY = "TURNSCOPE_STUDY"
 os.environ[STUDY] = provenance.canonical(config)
