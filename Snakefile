@@ -1,8 +1,8 @@
 # What does multi-turn reinforcement learning improve in LLM agents?
 #
 #   snakemake --cores 2 all_figures             draw every figure of config.yaml
-#   snakemake --cores 2 --nolock plan                  say what it will cost, and run nothing
-#   snakemake --cores 2 --nolock audit                 check that the results are what they claim to be
+#   snakemake --cores 2 --nolock plan           say what it will cost, and run nothing
+#   snakemake --cores 2 --nolock audit          check that the results are what they claim to be
 #   snakemake --cores 2 pass_at_t               draw one of them
 #   snakemake --cores 2 --configfile config/test.yaml --directory /some/folder
 #   snakemake --profile slurm                   the same on a cluster
