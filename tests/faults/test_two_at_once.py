@@ -28,8 +28,11 @@ TOOK = "another process made it meanwhile"
 
 
 def wait_for(text: str, log: Path, process: subprocess.Popen[bytes]) -> None:
-    while text not in log.read_text(errors="replace"):
-        assert process.poll() is None, log.read_text(errors="replace")
+    def said() -> str:  # Snakemake removes the log before a job begins
+        return log.read_text(errors="replace") if log.exists() else ""
+
+    while text not in said():
+        assert process.poll() is None, said()
         time.sleep(0.01)
 
 
