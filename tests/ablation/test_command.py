@@ -27,6 +27,12 @@ def test_a_setting_within_another_is_refused():
         command.overlay(["seed=1", "seed.x=2"])
 
 
+@pytest.mark.parametrize("setting", ["training.seeds=[0,", "training.seeds=[0", "seed={a"])
+def test_what_is_neither_json_nor_a_word_is_no_value(setting):
+    with pytest.raises(ValueError, match="has no legal value; write JSON without spaces"):
+        command.overlay([setting])
+
+
 def test_an_overlay_changes_single_keys():
     base = {"a": {"b": 1, "c": [1, 2]}, "d": 4}
     assert command.merged(base, {"a": {"c": [3]}}) == {"a": {"b": 1, "c": [3]}, "d": 4}

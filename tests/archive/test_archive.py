@@ -51,6 +51,14 @@ def refused(archive, tmp_path):
     return str(caught.value)
 
 
+def test_a_missing_archive_and_what_is_none_are_named(tmp_path):
+    (tmp_path / "words").write_text("no archive")
+    for name, said in (("gone", "there is no archive "), ("words", "no whole archive of a study")):
+        with pytest.raises(ValueError, match=said):
+            unpack.unpack(tmp_path / name, tmp_path / "new")
+        assert not (tmp_path / "new").exists()
+
+
 def test_equal_content_gives_equal_bytes(repo, archive):
     first = archive.read_bytes()
     for path in repo.rglob("*"):

@@ -93,6 +93,19 @@ def test_what_is_not_planned_is_passed_over_if_asked(results):
     assert main([*words, "--only-planned"], planned) == 0
 
 
+def test_an_archive_is_no_stranger(results):
+    (results / "archive").mkdir()
+    (results / "archive/study.tar").write_bytes(b"x")
+    assert main([str(results), "--kinds", "integrity"], []) == 0
+
+
+@pytest.mark.parametrize("words", [["--episodes", "-5"], ["--remake", "-1"], ["--episodes", "x"]])
+def test_numbers_of_what_is_looked_at_are_checked(results, words, capsys):
+    with pytest.raises(SystemExit):
+        main([str(results), *words], [])
+    assert f"'{words[1]}' is not legal; legal is a whole number from 0" in capsys.readouterr().err
+
+
 def test_results_may_lie_under_another_name(results):
     moved = results.rename(results.with_name("theirs"))
     assert main([str(moved), "--kinds", "integrity", "chain", "leakage"], []) == 0
