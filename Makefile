@@ -71,12 +71,12 @@ archive: $(VENV)/.run  ## pack code, config and results of a study into one file
 	@$(SNAKEMAKE) --nolock archive $(OVERLAY) --quiet all
 
 restore: $(VENV)/.run  ## accept the results, or those of ARCHIVE=FILE, if the present code and config would make them
-	@set -eu; here='$(or $(FOLDER),.)'; checked="$$here"; \
+	@set -eu; here='$(or $(FOLDER),.)'; checked="$$here"; plan="$$(mktemp)"; trap 'rm -f "$$plan"' EXIT; \
 	$(if $(ARCHIVE),,[ -d "$$here/results" ] || { echo "error: there is no study in $$here" >&2; exit 1; };) \
 	$(if $(ARCHIVE),checked="$$here/results/.restoring"; $(LIBRARY).archive unpack '$(ARCHIVE)' "$$checked"; \
-	trap 'rm -rf "$$checked"' EXIT;) \
-	$(SNAKEMAKE) all $(OVERLAY) --directory "$$checked" --forceall --dry-run --printshellcmds \
-		| (cd "$$checked" && $(LIBRARY).audits results --only-planned --kinds integrity chain freshness); \
+	trap 'rm -rf "$$plan" "$$checked"' EXIT;) \
+	$(SNAKEMAKE) all $(OVERLAY) --directory "$$checked" --forceall --dry-run --printshellcmds > "$$plan"; \
+	(cd "$$checked" && $(LIBRARY).audits results --only-planned --kinds integrity chain freshness < "$$plan"); \
 	$(if $(ARCHIVE),$(LIBRARY).archive place "$$checked" "$$here";) \
 	$(SNAKEMAKE) all $(OVERLAY) --touch --forceall --quiet all; \
 	echo "restored: $$here/results is what this code and config would make"

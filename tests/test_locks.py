@@ -58,3 +58,11 @@ def test_a_lock_is_free_when_its_holder_is_killed(tmp_path):
     assert (tmp_path / "lock").exists()
     with locks.holding(tmp_path / "lock", "it") as waited:
         assert not waited
+
+
+def test_the_lock_of_another_process_is_not_removed(tmp_path):
+    path = tmp_path / "lock"
+    with locks.holding(path, "it"):
+        path.unlink()
+        path.write_text("another's")
+    assert path.read_text() == "another's"

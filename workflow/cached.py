@@ -7,6 +7,7 @@ What the cache has is put in place before jobs are planned, and what was made is
 
 import argparse
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -21,7 +22,9 @@ def main(command: list[str]) -> int:
         sys.exit("error: TURNSCOPE_ARTIFACTS names no folder")
     if os.path.lexists(named := os.environ["TURNSCOPE_ARTIFACTS"]) and not os.path.isdir(named):
         sys.exit(f"error: TURNSCOPE_ARTIFACTS names {named}, which is no folder")
-    if ONLY_LOOKS & set(command):
+    if ONLY_LOOKS & set(command) or any(
+        re.fullmatch("-[a-zA-Z]*n[a-zA-Z]*", one) for one in command
+    ):
         return subprocess.run(command, check=False).returncode
     parser = argparse.ArgumentParser(add_help=False, allow_abbrev=False)
     parser.add_argument("--directory", "-d", default=".")

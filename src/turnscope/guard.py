@@ -10,6 +10,8 @@ from typing import Any, Protocol, TypeVar
 LIMIT = 600
 """Seconds that one answer of an environment may take. Far above what its own limits let a program
 or a query take, so that in ordinary runs it decides nothing."""
+GRACE = 30
+"""Seconds that what hung may take to clean up, before it is interrupted once more."""
 TICK = 1.0
 """Seconds between two looks at the clock."""
 LONGEST = 500
@@ -70,6 +72,7 @@ class _Watch:
     def tick(self, *_: Any) -> None:
         self.left -= TICK
         if self.left <= 0:
+            self.left = GRACE  # for what is cleaned up on the way out
             raise Hang(f"no answer for {LIMIT} s")
 
     def call(self, function: Callable[..., Value], *arguments: Any, answers: int = 1) -> Value:

@@ -12,6 +12,8 @@ from typing import Any
 
 from turnscope.provenance import file_sha256
 
+OURS = {"stage", "spec", "modules"}
+"""Keys by which a record is known."""
 RECORD = "provenance.json"
 """End of the name of a record; all of it where the record speaks for its folder."""
 
@@ -51,7 +53,11 @@ def _recorded(mark: Path, wanted: Path) -> dict[Path, str]:
         ValueError: It is no record.
     """
     try:
-        entries: Any = json.loads(mark.read_text("utf-8")).get("outputs", [])
+        record: Any = json.loads(mark.read_text("utf-8"))
+        # A record of ours names what was written; one bit may have flipped in that name.
+        entries = record["outputs"] if OURS & record.keys() else record.get("outputs", [])
+        if OURS & record.keys() and not entries:
+            raise ValueError("it speaks for no file")
         return {mark.parent / _within(entry): entry["sha256"] for entry in entries}
     except (ValueError, AttributeError, KeyError, TypeError):
         raise ValueError(f"{mark} is damaged: it is no record of a job; {_cure(wanted)}") from None

@@ -42,7 +42,8 @@ def holding(path: Path, what: str) -> Iterator[bool]:
         try:
             yield waited
         finally:
-            path.unlink(missing_ok=True)
+            if _is(path, file):
+                path.unlink()
 
 
 def _lock(file: BinaryIO, what: str) -> bool:

@@ -115,6 +115,15 @@ def test_what_shares_a_folder_is_compared_with_its_own_record(mark, tmp_path):
         intact.sums({"rows": path})
 
 
+@pytest.mark.parametrize("outputs", [{"outputt": []}, {"outputs": []}, {"outputs": 5}])
+def test_a_record_that_speaks_for_nothing_is_damaged(outputs, tmp_path):
+    path = made(tmp_path / "from", "training", "provenance.json")
+    mark = path.with_name("provenance.json")
+    mark.write_text(json.dumps({"stage": "train", "spec": {}, "modules": {}, **outputs}))
+    with pytest.raises(ValueError, match="is damaged: it is no record of a job"):
+        intact.sums({"rows": path})
+
+
 def test_without_a_record_a_table_is_read_as_it_is(tmp_path):
     write(tmp_path / "own" / "training.parquet", "training")
     code, (rows,) = read(tmp_path / "own" / "training.parquet", "training", tmp_path / "to")

@@ -91,7 +91,7 @@ def dry_run(folder):
         " {{ {params.python:q} -m snakemake --snakefile {params.snakefile:q}"
         f" --configfile results/{folder}/config.json --profile none --workflow-profile none"
         " --scheduler greedy --nocolor --group-components {params.groups:q}"
-        " --forceall --dry-run --printshellcmds all 2> {log:q} || tail -n 5 {log:q} >&2; }}"
+        " --forceall --dry-run --printshellcmds all 2> {log:q} || {{ tail -n 5 {log:q} >&2; exit 1; }}; }}"
     )
 
 

@@ -7,7 +7,7 @@ import tarfile
 from pathlib import Path
 from typing import IO, Any
 
-from turnscope import provenance
+from turnscope import atomic, provenance
 from turnscope.archive.members import (
     FOLDER,
     MANIFEST,
@@ -82,10 +82,16 @@ def place(staged: Path, into: Path) -> int:
     if differing:
         lines = "\n".join(f"differs: {name} is there with other content" for name in differing)
         raise ValueError(f"nothing was restored; move away what is in its place\n{lines}")
-    for name in new:
+    atomic.settle(staged / RESULTS)
+    for name in sorted(new, key=_published):
         (into / name).parent.mkdir(parents=True, exist_ok=True)
         (staged / name).rename(into / name)
     return len(new)
+
+
+def _published(name: Path) -> tuple[bool, bool, Path]:
+    """Sort files: the mark of a job's folder comes first, the record last."""
+    return name.name.endswith("provenance.json"), not name.name.endswith("run.json"), name
 
 
 def _unpack(tar: tarfile.TarFile, folder: Path) -> dict[str, Any]:

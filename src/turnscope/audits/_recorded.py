@@ -32,16 +32,16 @@ class Recorded:
 
     def act(
         self, rows: Sequence[int], observations: Sequence[str], limits: Sequence[int]
-    ) -> list[Action]:
-        """Say the next recorded action of each row, or an empty one where there is none left."""
+    ) -> list[Action | None]:
+        """Say the next recorded action of each row; None, as without room, where none is left."""
         del observations, limits
         return [self._next(row) for row in rows]
 
-    def _next(self, row: int) -> Action:
+    def _next(self, row: int) -> Action | None:
         place = self._said[row]
         self._said[row] = place + 1
         if place >= len(self._turns[row]):
-            return Action("")
+            return None
         turn = self._turns[row][place]
         return Action(turn.action, turn.context_ids, turn.action_ids, turn.logprobs)
 

@@ -67,7 +67,8 @@ def _ends(heads: pd.DataFrame, path: str) -> Iterator[Finding]:
         "success is not what its end says": (success.fillna(False) != (stop == StopReason.SUCCESS))
         | (success.isna() != failed),
         "an error without a failure, or the reverse": heads["error"].notna() != failed,
-        "no turn, and no failure": (heads["turns"] < 1) & ~failed,
+        # A context may have no room for the first turn.
+        "no turn, and no failure": (heads["turns"] < 1) & ~failed & (stop != StopReason.TOKENS),
     }
     for what, wrong in checks.items():
         if wrong.any():

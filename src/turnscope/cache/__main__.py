@@ -20,6 +20,7 @@ import sys
 from collections.abc import Iterable
 from pathlib import Path
 
+from turnscope.audits import _records
 from turnscope.cache import lookup, shelf
 from turnscope.stages import _job
 
@@ -63,11 +64,7 @@ def amount(text: str) -> int:
 
 def _store(cache: Path, results: Path) -> int:
     """Keep all finished jobs of a study; what is not as its record says is named."""
-    marks = [
-        path
-        for path in sorted(results.rglob(f"*{shelf.MARK}"))
-        if not any(part.startswith(".") for part in path.relative_to(results).parts)
-    ]
+    marks = [path for path in _records.files(results) if path.name.endswith(shelf.MARK)]
     records = [shelf.record(mark) for mark in marks]
     read = {one["path"] for record in records for one in record.get("inputs", [])}
     new = wrong = 0

@@ -126,7 +126,7 @@ def _files(job: Job) -> list[Path]:
 
 def _fetch(cache: Path, job: Job, read: set[str]) -> Result:
     """Put one job's artifacts in place, its record last."""
-    if not all(path.is_file() for path in job.inputs.values()):
+    if not all(path.is_file() for path in job.inputs.values()):  # also where parts are gone
         return Result(job, "miss")
     expected = _expected(job, {})
     entry = shelf.get(cache, expected["key"])
@@ -142,12 +142,16 @@ def _fetch(cache: Path, job: Job, read: set[str]) -> Result:
     if there or job.mark.exists():
         return Result(job, "kept")
     wrote = []
+    diary = job.mark.with_name(job.mark.name.removesuffix(shelf.MARK) + shelf.DIARY)
     try:
+        # It comes first, and marks the folder as that of a job; the record comes last.
+        _bring(entry, shelf.DIARY, diary)
+        wrote.append(diary)
         for path, sha256 in files:
             if not path.exists():
                 shelf.bring(entry.file(sha256), path, sha256, path.as_posix() not in read)
                 wrote.append(path)
-        _records(entry, job)
+        _bring(entry, shelf.MARK, job.mark)
     except FileNotFoundError:  # pruned meanwhile
         _undo(wrote)
         return Result(job, "miss")
@@ -168,6 +172,8 @@ def _expected(job: Job, record: Mapping[str, Any]) -> dict[str, Any]:
     """
     planned = job.planned
     known = {one["path"]: one["sha256"] for one in record.get("inputs", [])}
+    if not all(path.is_file() or path.as_posix() in known for path in job.inputs.values()):
+        return {"key": None}  # made from other parts, which are gone
     read = [
         {
             "name": name,
@@ -226,12 +232,10 @@ def _differs(path: Path, sha256: str) -> bool:
     return path.exists() and (not path.is_file() or provenance.file_sha256(path) != sha256)
 
 
-def _records(entry: shelf.Entry, job: Job) -> None:
-    """Write both records as the job would have, that of provenance last."""
-    diary = job.mark.with_name(job.mark.name.removesuffix(shelf.MARK) + shelf.DIARY)
-    for source, to in ((shelf.DIARY, diary), (shelf.MARK, job.mark)):
-        path = entry.folder / source
-        shelf.bring(path, to, provenance.file_sha256(path), linked=False)
+def _bring(entry: shelf.Entry, source: str, to: Path) -> None:
+    """Write a record as the job would have."""
+    path = entry.folder / source
+    shelf.bring(path, to, provenance.file_sha256(path), linked=False)
 
 
 def _undo(wrote: Iterable[Path]) -> None:

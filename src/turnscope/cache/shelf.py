@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from turnscope import atomic, provenance
+from turnscope.why import records
 
 MARK = "provenance.json"
 DIARY = "run.json"
@@ -96,12 +97,8 @@ def get(cache: Path, key: str) -> Entry | None:
 
 
 def record(mark: Path) -> dict[str, Any]:
-    """Read a record of provenance; what is none has nothing in it."""
-    try:
-        found = json.loads(mark.read_bytes())
-    except (FileNotFoundError, ValueError):
-        return {}
-    return found if isinstance(found, dict) else {}
+    """Read a record of provenance; what is none, or damaged, has nothing in it."""
+    return records.read(mark) or {}
 
 
 def bring(source: Path, to: Path, sha256: str, linked: bool) -> None:

@@ -141,7 +141,8 @@ def _execute(run: Run, stage: str, options: argparse.Namespace) -> None:
         _check(mark.parent, inputs.values())
     for path in dates.heal(inputs.values()):
         log.warning("%s was dated in the future, for the clock was set back; now it is not", path)
-    lock = mark.parent / SCRATCH / "lock" if own else mark.with_name(f".{mark.name}.lock")
+    locked = mark.parent if own else mark  # beside it: what is in it is removed
+    lock = locked.with_name(f".{locked.name}.lock")
     with locks.holding(lock, str(mark.parent if own else outputs[min(outputs)])) as waited:
         if waited and _records.is_made(mark, stage, options.spec, code, inputs, outputs):
             log.info("%s: another process made it meanwhile", stage)

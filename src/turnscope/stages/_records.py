@@ -20,12 +20,13 @@ def is_made(
         return False
     try:
         record = json.loads(mark.read_bytes())
-    except ValueError:
+        wrote = {Path(entry["path"]): entry["sha256"] for entry in record["outputs"]}
+        own = record["key"]
+    except (ValueError, KeyError, TypeError):
         return False
     read = {name: provenance.file_sha256(path) for name, path in inputs.items()}
-    wrote = {Path(entry["path"]): entry["sha256"] for entry in record["outputs"]}
     return (
-        record["key"] == provenance.key(stage, spec, code, read)
+        own == provenance.key(stage, spec, code, read)
         and wrote.keys() >= {*outputs.values()} - {mark}
         and all(
             path.is_file() and provenance.file_sha256(path) == sha256
