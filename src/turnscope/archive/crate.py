@@ -1,9 +1,8 @@
 """Describe an archive as an RO-Crate: files, checksums, and which job made what from what.
 
 Source:
-    RO-Crate 1.1 and the profile Provenance Run Crate 0.5 (w3id.org/ro/wfrun/provenance/0.5) with
-    those that it extends. All of it is a projection of the records beside the artifacts; only what
-    comes from `run.json` differs between equal runs.
+    RO-Crate 1.1, Provenance Run Crate 0.5 (w3id.org/ro/wfrun/provenance/0.5) and what it extends.
+    All of it comes from the records; only what is from `run.json` differs between equal runs.
 """
 
 from collections.abc import Iterable, Mapping, Sequence

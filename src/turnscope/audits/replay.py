@@ -124,8 +124,8 @@ def _other(then: Row, body: list[Row], now: Row, again: list[Row]) -> str | None
         names = [name for name in new if not (failed and name == "success")]
         if other := differing(old, new, names):
             return f"turn {number}: {other}"
-    if failed:
-        return None
+    if failed and (len(again) == len(body) or now["stop"] == StopReason.ERROR):
+        return None  # what failed then may not fail again, or may once more
     if len(again) != len(body):
         end = " ".join(filter(None, [now["stop"], now["error"]]))
         return f"it is {len(again)} turns long, recorded were {len(body)}; its end: {end}"
