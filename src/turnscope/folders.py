@@ -7,7 +7,7 @@ import json
 import math
 import re
 import struct
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -92,10 +92,15 @@ def _end(entry: dict[str, Any]) -> int:
         ValueError: It has another number of bytes than its shape and format.
     """
     begin, end = entry["data_offsets"]
-    bits = re.search(r"\d+", entry["dtype"])
-    if end - begin != math.prod(entry["shape"]) * (int(bits[0]) if bits else 8) // 8:
+    if end - begin != size(entry["dtype"], entry["shape"]):
         raise ValueError("a tensor has another size than its shape")
     return int(end)
+
+
+def size(kind: str, shape: Sequence[int]) -> int:
+    """Return the bytes of a tensor; its format is named as in a header of safetensors."""
+    bits = re.search(r"\d+", kind)
+    return math.prod(shape) * (int(bits[0]) if bits else 8) // 8
 
 
 def _object(path: Path) -> Any:

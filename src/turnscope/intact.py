@@ -11,11 +11,10 @@ from pathlib import Path
 from typing import Any
 
 from turnscope.provenance import file_sha256
+from turnscope.records import MARK
 
 OURS = {"stage", "spec", "modules"}
 """Keys by which a record is known."""
-RECORD = "provenance.json"
-"""End of the name of a record; all of it where the record speaks for its folder."""
 
 
 def sums(inputs: Mapping[str, Path]) -> dict[str, str]:
@@ -65,10 +64,10 @@ def _recorded(mark: Path, wanted: Path) -> dict[Path, str]:
 
 def _marks(path: Path) -> Iterator[Path]:
     """Yield the records that may speak for a file."""
-    if path.name == RECORD:
+    if path.name == MARK:
         yield path
         return
-    for mark in (path.with_name(f"{path.stem}.{RECORD}"), path.with_name(RECORD)):
+    for mark in (path.with_name(f"{path.stem}.{MARK}"), path.with_name(MARK)):
         if mark.is_file():
             yield mark
 

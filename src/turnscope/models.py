@@ -13,13 +13,14 @@ from typing import Any
 
 from turnscope import atomic, folders, hub, templates, weights
 from turnscope.chat import Renderer
+from turnscope.records import DIARY, MARK
 
 log = logging.getLogger(__name__)
 
 WEIGHTS = "model.safetensors"
 KEPT = (".safetensors", ".json", ".txt", ".model", ".jinja")
 """Ends of names of files that are weights, configuration or a tokenizer's."""
-RECORDS = ("provenance.json", "run.json")
+RECORDS = (MARK, DIARY)
 
 
 def make(name: str, settings: Mapping[str, Any], folder: Path, scratch: Path) -> None:

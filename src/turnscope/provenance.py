@@ -28,7 +28,7 @@ from turnscope import atomic, processes
 SCHEMA = 1
 """Version of both records."""
 PACKAGE = Path(__file__).parent
-NOT_CODE = ("turnscope.intact", "turnscope.provenance")
+NOT_CODE = ("turnscope.intact", "turnscope.provenance", "turnscope.records")
 """Modules that record what happens without any say in it; an edit of them re-runs nothing."""
 BROUGHT = {
     "seaborn": ("matplotlib",),

@@ -109,7 +109,7 @@ def write(rows: pa.Table, path: Path, table: str) -> None:
 
 
 @contextmanager
-def _opened(path: Path, table: str) -> Iterator[pq.ParquetFile]:
+def opened(path: Path, table: str) -> Iterator[pq.ParquetFile]:
     """Open a table, and say in one line if it is none, also when it is found while it is read."""
     try:
         with pq.ParquetFile(path) as file:
@@ -138,7 +138,7 @@ def groups(path: Path, table: str) -> Iterator[pa.Table]:
     Raises:
         ValueError: The file is damaged or not a table of this schema.
     """
-    with _opened(path, table) as file:
+    with opened(path, table) as file:
         for number in range(file.num_row_groups):
             # In one chunk, as it was written: where pages end depends on it.
             yield _whole(file.read_row_group(number)).combine_chunks()
@@ -169,7 +169,7 @@ def read(path: Path, table: str, columns: list[str] | None = None) -> pd.DataFra
     unknown = sorted(set(columns or ()) - set(schema.names))
     if unknown:
         raise ValueError(f"table {table}: unknown columns {unknown}; known: {schema.names}")
-    with _opened(path, table) as file:
+    with opened(path, table) as file:
         content = _whole(file.read(columns=columns))
         frame = content.to_pandas()
         kinds = {pa.int32(): pd.Int32Dtype(), pa.bool_(): pd.BooleanDtype()}

@@ -6,12 +6,13 @@ be a small machine with a network.
 
 import json
 import math
-import re
 import struct
 from collections.abc import Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
+
+from turnscope import folders
 
 FORMATS = {"bfloat16": "BF16", "float16": "F16", "float32": "F32"}
 """Number formats in which weights can be kept, and what safetensors calls them."""
@@ -59,8 +60,7 @@ def _header(slices: dict[str, Any], dtype: str | None) -> dict[str, dict[str, An
         kind, shape = one.get_dtype(), one.get_shape()
         if dtype and kind in FORMATS.values():
             kind = FORMATS[dtype]
-        bits = re.search(r"\d+", kind)
-        begin, end = end, end + math.prod(shape) * (int(bits[0]) if bits else 8) // 8
+        begin, end = end, end + folders.size(kind, shape)
         header[name] = {"dtype": kind, "shape": shape, "data_offsets": [begin, end]}
     return header
 

@@ -1,5 +1,6 @@
 """Run Snakemake on a copy of the repository."""
 
+import contextlib
 import os
 import re
 import shutil
@@ -53,6 +54,42 @@ def snakemake(repo: Path, *arguments: str, study: str = "config/test.yaml", **va
         text=True,
         check=False,
     )
+
+
+def make(repo: Path, *arguments: str):
+    """Call make in a copy, with this Python's packages."""
+    tools = Path(sys.executable).parent
+    return subprocess.run(
+        ["make", f"BIN={tools}", "CORES=2", "-o", ".venv/.run", *arguments],
+        cwd=repo,
+        env={key: value for key, value in os.environ.items() if key != "PYTHONPATH"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+@contextlib.contextmanager
+def edited(path: Path, old: str, new: str):
+    """Replace text in a file for a while."""
+    text = path.read_text()
+    assert old in text
+    path.write_text(text.replace(old, new))
+    try:
+        yield
+    finally:
+        path.write_text(text)
+
+
+@contextlib.contextmanager
+def added(path: Path, text: str):
+    """Add text to the end of a file for a while."""
+    before = path.read_text()
+    path.write_text(before + text)
+    try:
+        yield
+    finally:
+        path.write_text(before)
 
 
 def planned(repo: Path, *arguments: str, study: str = "config/test.yaml") -> list[str]:

@@ -1,18 +1,17 @@
 """One part of a finished study made again, and why jobs would run, on a study of a minute."""
 
-import contextlib
 import itertools
 import os
 import re
 import shutil
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 import yaml
 
-from tests.workflow.running import clone, snakemake
+from tests.workflow import running
+from tests.workflow.running import added, clone, snakemake
 
 pytestmark = pytest.mark.slow
 STUDY = "config/small.yaml"
@@ -34,28 +33,8 @@ def repo(tmp_path_factory):
     return made
 
 
-@contextlib.contextmanager
-def added(path, text):
-    """Add text to the end of a file for a while."""
-    before = path.read_text()
-    path.write_text(before + text)
-    try:
-        yield
-    finally:
-        path.write_text(before)
-
-
 def make(repo, *arguments):
-    """Call make with this Python's packages."""
-    tools = Path(sys.executable).parent
-    return subprocess.run(
-        ["make", f"BIN={tools}", "CORES=2", "-o", ".venv/.run", f"CONFIG={STUDY}", *arguments],
-        cwd=repo,
-        env={key: value for key, value in os.environ.items() if key != "PYTHONPATH"},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    return running.make(repo, f"CONFIG={STUDY}", *arguments)
 
 
 def content(repo):

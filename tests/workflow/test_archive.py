@@ -9,12 +9,12 @@ import shutil
 import subprocess
 import sys
 import tarfile
-from pathlib import Path
 
 import pytest
 import yaml
 
 from tests.test_config import merged
+from tests.workflow import running
 from tests.workflow.running import ROOT, clone, planned, snakemake
 
 pytestmark = pytest.mark.slow
@@ -38,15 +38,7 @@ def git(repo, *arguments):
 
 
 def make(repo, *arguments):
-    """Call make with this Python's packages."""
-    tools = Path(sys.executable).parent
-    return subprocess.run(
-        ["make", *arguments, "STUDY=small", f"BIN={tools}", "CORES=2", "-o", ".venv/.run"],
-        cwd=repo,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    return running.make(repo, *arguments, "STUDY=small")
 
 
 @pytest.fixture(scope="module")

@@ -5,7 +5,7 @@ import json
 
 import pytest
 
-from tests.workflow.running import clone, planned, snakemake
+from tests.workflow.running import added, clone, planned, snakemake
 
 pytestmark = pytest.mark.slow
 
@@ -36,3 +36,28 @@ def test_prices_come_from_the_config_and_the_table_is_made_whenever_asked_for(re
     with (repo / "results/plan/plan.csv").open(newline="") as file:
         for row in csv.DictReader(file):
             assert float(row["money"]) == pytest.approx(3600 * float(row["cpu"]), rel=1e-2)
+
+
+DIES = """
+import os
+
+SEEN = []
+
+
+def dies(record):
+    SEEN.append(getattr(record, "rule_msg", None))
+    if sum(map(bool, SEEN)) > 5:
+        os._exit(9)
+    return True
+
+
+logger.addFilter(dies)
+"""
+"""What ends a dry run once it has printed five jobs; the run that plans prints one alone."""
+
+
+def test_a_dry_run_that_dies_midway_is_no_plan(repo):
+    with added(repo / "workflow/rules/reasons.smk", DIES):
+        done = snakemake(repo, "plan")
+    assert done.returncode == 1
+    assert "Error in rule" in done.stdout

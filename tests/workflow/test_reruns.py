@@ -1,6 +1,5 @@
 """What runs again after a change, and what does not, on a finished study."""
 
-import contextlib
 import hashlib
 import json
 import os
@@ -15,7 +14,7 @@ import pytest
 import yaml
 
 from tests.test_config import merged
-from tests.workflow.running import ROOT, planned, snakemake
+from tests.workflow.running import ROOT, added, edited, planned, snakemake
 from turnscope import registry, tables
 
 pytestmark = pytest.mark.slow
@@ -25,29 +24,6 @@ pytestmark = pytest.mark.slow
 def repo(finished):
     """A clone in which the test study has run."""
     return finished
-
-
-@contextlib.contextmanager
-def edited(path, old, new):
-    """Replace text in a file for a while."""
-    text = path.read_text()
-    assert old in text
-    path.write_text(text.replace(old, new))
-    try:
-        yield
-    finally:
-        path.write_text(text)
-
-
-@contextlib.contextmanager
-def added(path, text):
-    """Add text to the end of a file for a while."""
-    before = path.read_text()
-    path.write_text(before + text)
-    try:
-        yield
-    finally:
-        path.write_text(before)
 
 
 def copied(repo, to, shuffle=None):

@@ -12,9 +12,9 @@ from pathlib import Path
 import pytest
 import yaml
 
-from tests.workflow.running import clone, planned, snakemake
+from tests.workflow.running import added, clone, edited, planned, snakemake
 from tests.workflow.test_plan import specifications
-from tests.workflow.test_reruns import added, dates, edited
+from tests.workflow.test_reruns import dates
 
 pytestmark = pytest.mark.slow
 
@@ -148,6 +148,18 @@ def test_a_set_that_is_there_stays_as_it_was_played(repo, finished):
         f"Gather {NAMED}",
         *(f"Play {NAMED}, part {part} of 2" for part in (1, 2)),
     ]
+
+
+def test_a_damaged_record_does_not_have_the_set_played_in_one_job(repo, finished):
+    mark = repo / FOLDER / "provenance.json"
+    content, stat = mark.read_bytes(), mark.stat()
+    mark.write_bytes(content[:20])
+    try:
+        jobs = planned(repo, *TABLES, study=study(repo, PARTS))
+    finally:
+        mark.write_bytes(content)
+        os.utime(mark, ns=(stat.st_atime_ns, stat.st_mtime_ns))
+    assert {job for job in jobs if NAMED in job} <= {f"Gather {NAMED}"}
 
 
 def test_a_lost_table_is_gathered_again(repo, finished):

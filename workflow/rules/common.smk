@@ -13,8 +13,9 @@ if set("{}") & set(str(ROOT)):
 sys.path.insert(0, str(ROOT / "src"))
 
 from turnscope import config as studies
-from turnscope import budgets, dates, provenance, registry, shards, templates
+from turnscope import budgets, dates, provenance, records, registry, shards, templates
 from turnscope.plan import asked
+from turnscope.stages import LIBRARIES
 
 schema = yaml.safe_load((ROOT / "workflow/schemas/config.schema.yaml").read_text())
 try:
@@ -26,7 +27,7 @@ study = config["study"]
 # For `dry_run`; as part of a command it would fill the screen when that fails.
 STUDY = "TURNSCOPE_STUDY"
 os.environ[STUDY] = provenance.canonical(config)
-if workflow.is_main_process and (healed := dates.heal(Path("results").rglob("*"))):
+if workflow.is_main_process and (healed := dates.heal(records.files(Path("results")))):
     print(
         f"{len(healed)} files were dated in the future, for the clock was set back; now they are not",
         file=sys.stderr,
@@ -43,7 +44,7 @@ def literal(text):
 
 # What a job cannot write to its log, because the disk is full, it says here.
 shell.prefix(
-    f"export PYTHONPATH={literal(ROOT / 'src')} PYTHONHASHSEED=0 TURNSCOPE_ASIDE=9; exec 9>&2; "
+    f"set -euo pipefail; export PYTHONPATH={literal(ROOT / 'src')} PYTHONHASHSEED=0 TURNSCOPE_ASIDE=9; exec 9>&2; "
 )
 
 
@@ -65,11 +66,10 @@ def stage(name, inputs, outputs):
     It may see the GPUs and use the threads that it asks for and no others, or the same study would
     give other numbers on another machine.
     """
-    libraries = ("OMP", "MKL", "OPENBLAS")
     return " ".join(
         [
             "test {resources.gpu} != 0 || export CUDA_VISIBLE_DEVICES=;",
-            *(f"{library}_NUM_THREADS={{threads}}" for library in libraries),
+            *(f"{library}_NUM_THREADS={{threads}}" for library in LIBRARIES),
             f"{literal(python)} -m turnscope.stages.{name}",
             "--spec {params.spec:q} --code {params.code:q}",
             *(["--input"] if inputs else []),

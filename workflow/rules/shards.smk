@@ -25,7 +25,7 @@ def _cut(wildcards, condition):
         "results", "heated" if heated else "episodes", env, wildcards.model, wildcards.policy
     )
     mark = (own if heated else own / condition) / "provenance.json"
-    if mark.exists() and (record := json.loads(mark.read_text()))["spec"] == spec:
+    if (record := records.read(mark)) and record["spec"] == spec:
         names = [entry["name"] for entry in record["inputs"]]
         return max(1, sum(name.startswith("turns") for name in names))
     tests = config["environments"][env]["tasks"]["test"]

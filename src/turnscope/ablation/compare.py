@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import pandas as pd
 
-from turnscope import tables
+from turnscope import records, tables
 from turnscope.ablation import folder as folders
 from turnscope.why import changed
 
@@ -41,7 +41,7 @@ def files(study: Path, folder: Path) -> Files:
     number, other = 0, []
     for mark in folders.marks(folder):
         old = study / mark.relative_to(folder)
-        if old.is_file() and _bytes(folders.diary(old)) == _bytes(folders.diary(mark)):
+        if old.is_file() and _bytes(records.diary(old)) == _bytes(records.diary(mark)):
             continue
         now = folders.record(mark)
         stage = now["stage"]

@@ -13,8 +13,7 @@ from typing import Any
 
 import yaml
 
-from turnscope import atomic, provenance
-from turnscope.why import records
+from turnscope import atomic, provenance, records
 
 AGAIN = Path("results/again")
 """Where these folders are, in that of a study."""
@@ -66,7 +65,7 @@ def prepare(
     if (folder / ASKED).exists():
         return
     shutil.rmtree(folder, ignore_errors=True)
-    for mark in marks(study):
+    for mark in [*marks(study)]:  # the new folder lies below
         name = mark.relative_to(study)
         if name.as_posix() not in again:
             for path in _files(study, name):
@@ -95,18 +94,8 @@ def remove(folder: Path) -> None:
 
 def marks(study: Path) -> Iterator[Path]:
     """Yield the records of all artifacts of a study, but not those of studies below it."""
-    for place, folders, files in os.walk(study / "results"):
-        # A study has results; those that were made again have a folder for all.
-        folders[:] = sorted(
-            name
-            for name in folders
-            if not name.startswith(".")
-            and not (Path(place) / name / "results").is_dir()
-            and Path(place) / name != study / AGAIN
-        )
-        for name in sorted(files):
-            if name == "provenance.json" or name.endswith(".provenance.json"):
-                yield Path(place) / name
+    if (study / records.HOME).is_dir():
+        yield from records.marks(study / records.HOME)
 
 
 def record(mark: Path) -> dict[str, Any]:
@@ -121,15 +110,10 @@ def record(mark: Path) -> dict[str, Any]:
     return found
 
 
-def diary(mark: Path) -> Path:
-    """Name the record of circumstances beside a record."""
-    return mark.with_name(mark.name.removesuffix("provenance.json") + "run.json")
-
-
 def _files(study: Path, mark: Path) -> list[Path]:
     """List the files of an artifact, from its record; some may be lost."""
     named = [Path(entry["path"]) for entry in record(study / mark)["outputs"]]
-    return [path for path in [*named, mark, diary(mark)] if (study / path).is_file()]
+    return [path for path in [*named, mark, records.diary(mark)] if (study / path).is_file()]
 
 
 def _link(source: Path, target: Path) -> None:

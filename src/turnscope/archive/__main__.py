@@ -15,8 +15,9 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from turnscope import dry_run, provenance
-from turnscope.archive import members, pack, unpack
+from turnscope.archive import pack, unpack
 from turnscope.audits import _restored
+from turnscope.records import HOME
 
 ROOT = provenance.PACKAGE.parent.parent
 """The repository."""
@@ -46,7 +47,7 @@ def main(arguments: list[str], lines: Iterable[str]) -> int:
 
 def _pack(options: argparse.Namespace, lines: Iterable[str]) -> list[str]:
     jobs = dry_run.read(lines)
-    if problems := _restored.problems(Path(members.RESULTS), jobs):
+    if problems := _restored.problems(Path(HOME), jobs):
         raise ValueError("the study is not complete\n" + "\n".join(problems))
     marks = [Path(job.mark) for job in jobs if Path(job.mark).is_file()]
     manifest = pack.pack(marks, options.study, ROOT, options.output)

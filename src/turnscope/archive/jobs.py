@@ -2,12 +2,12 @@
 
 import json
 from collections.abc import Iterable, Mapping
-from graphlib import TopologicalSorter
 from pathlib import Path
 from typing import Any, NamedTuple
 from urllib.parse import quote
 
-from turnscope.archive.members import diary, is_result
+from turnscope.archive.members import is_result
+from turnscope.records import diary, in_order, is_part
 
 
 class Job(NamedTuple):
@@ -38,12 +38,11 @@ class Job(NamedTuple):
     @property
     def needs(self) -> list[str]:
         """Paths of the artifacts that it read, without parts, which may be deleted afterwards."""
-        parts = self.record["stage"] == "gather"
+        stage = self.record["stage"]
         return [
             entry["path"]
             for entry in self.record["inputs"]
-            if is_result(entry["path"])
-            and not (parts and entry["name"].startswith(("episodes.", "turns.")))
+            if is_result(entry["path"]) and not is_part(stage, entry["name"], entry["path"])
         ]
 
     @property
@@ -64,12 +63,9 @@ def read(marks: Iterable[Path]) -> list[Job]:
     Args:
         marks: Their `provenance.json`; the order does not matter.
     """
-    jobs = {mark.as_posix(): _job(mark) for mark in sorted(marks)}
-    made = {path: mark for mark, job in jobs.items() for path in job.writes}
-    order = TopologicalSorter[str]()
-    for mark, job in jobs.items():
-        order.add(mark, *(made[path] for path in job.reads if path in made))
-    return [jobs[mark] for mark in order.static_order()]
+    return in_order(
+        [_job(mark) for mark in sorted(marks)], lambda job: job.reads, lambda job: job.writes
+    )
 
 
 def _job(mark: Path) -> Job:

@@ -8,6 +8,7 @@ from pathlib import Path, PurePosixPath
 from typing import Any, NamedTuple
 
 from turnscope import provenance
+from turnscope.records import HOME, diary
 
 FOLDER = "study"
 """Holds all of an archive."""
@@ -18,8 +19,6 @@ NOTE = "archive.json"
 STUDY = "study.json"
 """The config, as it was merged and checked."""
 CRATE = "ro-crate-metadata.json"
-RESULTS = "results"
-"""Folder of the artifacts."""
 SCHEMA = 1
 """Version of the layout."""
 
@@ -54,7 +53,7 @@ def safe(name: str) -> str:
 
 def is_result(name: str) -> bool:
     """Tell artifacts and their records from code."""
-    return name.startswith(f"{RESULTS}/")
+    return name.startswith(f"{HOME}/")
 
 
 def inside(link: str, target: str) -> bool:
@@ -92,11 +91,6 @@ def text(value: Any) -> bytes:
     return (json.dumps(value, indent=2, sort_keys=True, allow_nan=False) + "\n").encode()
 
 
-def diary(mark: Path) -> Path:
-    """Return the path of the record of circumstances beside a record of provenance."""
-    return mark.with_name(mark.name.removesuffix("provenance.json") + "run.json")
-
-
 def artifacts(marks: Iterable[Path]) -> list[File]:
     """List what jobs made, by their records, and the records.
 
@@ -110,7 +104,7 @@ def artifacts(marks: Iterable[Path]) -> list[File]:
         for path in [*wrote, mark, *(one for one in [diary(mark)] if one.is_file())]:
             name = safe(path.as_posix())
             if not is_result(name):
-                raise ValueError(f"{mark} says that its job wrote {name}, not under {RESULTS}/")
+                raise ValueError(f"{mark} says that its job wrote {name}, not under {HOME}/")
             found[name] = File(name, path)
     return list(found.values())
 

@@ -12,13 +12,13 @@ from turnscope.archive.members import (
     FOLDER,
     MANIFEST,
     NOTE,
-    RESULTS,
     SCHEMA,
     checksums,
     inside,
     is_result,
     safe,
 )
+from turnscope.records import DIARY, HOME, MARK
 
 LONGEST = 1 << 26
 """Bytes that a manifest or a note has at most."""
@@ -72,7 +72,7 @@ def place(staged: Path, into: Path) -> int:
     Raises:
         ValueError: Files with other content are there; they are named, a line each.
     """
-    names = [path.relative_to(staged) for path in sorted((staged / RESULTS).rglob("*"))]
+    names = [path.relative_to(staged) for path in sorted((staged / HOME).rglob("*"))]
     files = [name for name in names if (staged / name).is_file()]
     new = [name for name in files if not _is_there(into / name)]
     differing = [
@@ -82,7 +82,7 @@ def place(staged: Path, into: Path) -> int:
     if differing:
         lines = "\n".join(f"differs: {name} is there with other content" for name in differing)
         raise ValueError(f"nothing was restored; move away what is in its place\n{lines}")
-    atomic.settle(staged / RESULTS)
+    atomic.settle(staged / HOME)
     for name in sorted(new, key=_published):
         (into / name).parent.mkdir(parents=True, exist_ok=True)
         (staged / name).rename(into / name)
@@ -91,7 +91,7 @@ def place(staged: Path, into: Path) -> int:
 
 def _published(name: Path) -> tuple[bool, bool, Path]:
     """Sort files: the mark of a job's folder comes first, the record last."""
-    return name.name.endswith("provenance.json"), not name.name.endswith("run.json"), name
+    return name.name.endswith(MARK), not name.name.endswith(DIARY), name
 
 
 def _unpack(tar: tarfile.TarFile, folder: Path) -> dict[str, Any]:

@@ -1,7 +1,6 @@
 """Audit a folder of results: say in a line what is wrong with each artifact, and fail if any is."""
 
 import argparse
-import os
 import sys
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -9,7 +8,8 @@ from typing import Any
 
 from turnscope import dry_run, registry, tables
 from turnscope.audits import _manifest, _page, _results
-from turnscope.audits._results import HOME, Finding, Outcome, Results, Settings, line
+from turnscope.audits._results import Finding, Outcome, Results, Settings, line
+from turnscope.records import HOME
 
 
 def main(arguments: Sequence[str], lines: Iterable[str]) -> int:
@@ -135,7 +135,4 @@ def _line(text: str) -> str:
 
 
 if __name__ == "__main__":
-    # As in the jobs: weights and sums come out otherwise with another number of threads.
-    for library in ("OMP", "MKL", "OPENBLAS"):
-        os.environ.setdefault(f"{library}_NUM_THREADS", "1")
     sys.exit(main(sys.argv[1:], sys.stdin))

@@ -4,7 +4,7 @@ import html
 from collections.abc import Mapping
 from pathlib import Path
 
-from turnscope import tables
+from turnscope import atomic
 from turnscope.audits._results import Outcome
 
 SHOWN = 20
@@ -28,8 +28,7 @@ def write(outcomes: Mapping[str, Outcome], path: Path) -> None:
         for kind, found in outcomes.items()
     )
     parts = "".join(_part(kind, found) for kind, found in outcomes.items() if found.findings)
-    with tables.replacing(path) as draft:
-        draft.write_text(HEADER + rows + (parts or "\nNothing is wrong.\n"), encoding="utf-8")
+    atomic.write_text(HEADER + rows + (parts or "\nNothing is wrong.\n"), path)
 
 
 def _part(kind: str, found: Outcome) -> str:

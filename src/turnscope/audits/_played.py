@@ -1,6 +1,6 @@
 """What auditors of episodes need: who played them, at which tasks, and what should have begun."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -33,6 +33,11 @@ class Played(NamedTuple):
     def path(self) -> str:
         """Name the table `episodes`."""
         return str(self.record.output("episodes"))
+
+
+def named(head: Mapping[str, Any]) -> str:
+    """Name an episode by its row of table `episodes`."""
+    return f"task {head['task_id']}, sample {head['sample']}, budget {head['budget']}"
 
 
 def artifacts(results: Results) -> Iterator[tuple[Record, str]]:

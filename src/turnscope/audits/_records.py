@@ -11,10 +11,8 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import Any, NamedTuple
 
-HOME = "results"
-"""Folder in which every record says that it is, wherever it was moved to."""
-MARK = "provenance.json"
-"""End of the name of a record."""
+from turnscope.records import HOME, is_part
+
 LONGEST = 1 << 24
 """Bytes of a record at most; those of the largest study have a hundredth of it."""
 
@@ -65,12 +63,8 @@ class Record:
         return "part" in self.spec
 
     def gathered(self) -> Iterator[File]:
-        """Yield the tables of parts that it was put together from, and that may be gone."""
-        if self.stage == "gather":
-            for file in self.inputs:
-                named = file.name.startswith(("episodes.", "turns."))
-                if named and file.path.startswith(f"{HOME}/shards/"):
-                    yield file
+        """Return the tables of parts that it was put together from, and that may be gone."""
+        return (one for one in self.inputs if is_part(self.stage, one.name, one.path))
 
     def output(self, name: str) -> str | None:
         """Return the path of an output; None if it has none of that name."""
@@ -165,18 +159,3 @@ def _file(entry: dict[str, Any]) -> File:
     if not isinstance(sha256, str) or not re.fullmatch("[0-9a-f]{64}", sha256):
         raise ValueError(f"{path} has checksum {sha256!r}, which is none")
     return File(name, path, sha256)
-
-
-def files(folder: Path) -> Iterator[Path]:
-    """Yield the files of a folder in order, without hidden ones and those of studies inside.
-
-    Links are files: nobody follows them.
-    """
-    waiting = [folder]
-    while waiting:
-        path = waiting.pop()
-        if path != folder and (path.is_symlink() or not path.is_dir()):
-            yield path
-        elif path == folder or not (path / HOME).is_dir():
-            found = sorted(path.iterdir(), reverse=True)
-            waiting += [one for one in found if not one.name.startswith(".")]

@@ -12,8 +12,9 @@ import pyarrow as pa
 
 from turnscope import provenance, tables
 from turnscope.audits import _records
-from turnscope.audits._records import HOME, MARK, Record, files
+from turnscope.audits._records import Record
 from turnscope.dry_run import Planned
+from turnscope.records import HOME, marks
 from turnscope.schemas import TABLES
 from turnscope.types import Task
 
@@ -126,7 +127,7 @@ class Results:
         """
         if path not in self._sound:
             place = self.opened(path)
-            with tables._opened(place, name) as file:
+            with tables.opened(place, name) as file:
                 _demand_bounded(path, file.metadata)
             self._sound[path] = place
         return self._sound[path]
@@ -198,13 +199,12 @@ class Results:
 def read(folder: Path) -> Results:
     """Read all records of a folder; a study of another working directory inside is passed over."""
     results = Results(folder)
-    for path in files(folder):
-        if path.name == MARK or path.name.endswith(f".{MARK}"):
-            mark = f"{HOME}/{path.relative_to(folder).as_posix()}"
-            try:
-                results.records.append(_records.read(mark, path))
-            except Exception as error:  # noqa: BLE001 - whatever makes it unreadable
-                results.unreadable.append(Finding("record", mark, f"unreadable: {line(error)}"))
+    for path in marks(folder):
+        mark = f"{HOME}/{path.relative_to(folder).as_posix()}"
+        try:
+            results.records.append(_records.read(mark, path))
+        except Exception as error:  # noqa: BLE001 - whatever makes it unreadable
+            results.unreadable.append(Finding("record", mark, f"unreadable: {line(error)}"))
     return results
 
 

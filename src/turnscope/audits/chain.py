@@ -3,7 +3,8 @@
 from collections import defaultdict
 from collections.abc import Iterator
 
-from turnscope.audits._results import HOME, Finding, Outcome, Record, Results, Settings, each
+from turnscope.audits._results import Finding, Outcome, Record, Results, Settings, each
+from turnscope.records import HOME
 
 LINE = 5
 """Records of a cycle that are named, at most."""

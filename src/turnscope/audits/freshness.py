@@ -36,9 +36,9 @@ def check(results: Results, settings: Settings) -> Outcome:
 def _stale(both: tuple[Record, Planned]) -> Iterator[Finding]:
     record, job = both
     yield from _code(record, job.starts)
-    if record.spec != job.spec:
-        names = listed(changed.specification(record.spec, job.spec), SHOWN)
-        yield Finding("spec", record.mark, f"made from another specification: {names}")
+    if other := changed.specification(record.spec, job.spec):
+        detail = f"made from another specification: {listed(other, SHOWN)}"
+        yield Finding("spec", record.mark, detail)
     read = {file.name: file.path for file in record.inputs}
     if read != job.inputs:
         names = sorted({*read.values()} ^ {*job.inputs.values()})

@@ -8,17 +8,8 @@ from typing import Any
 from turnscope import provenance, tables
 from turnscope.audits import _weights
 from turnscope.audits._records import File
-from turnscope.audits._results import (
-    HOME,
-    MARK,
-    Finding,
-    Outcome,
-    Record,
-    Results,
-    Settings,
-    each,
-    files,
-)
+from turnscope.audits._results import Finding, Outcome, Record, Results, Settings, each
+from turnscope.records import DIARY, HOME, MARK, files
 from turnscope.schemas import TABLES
 
 ASIDE = ("archive", "audits", "benchmarks", "logs", "plan")
@@ -121,9 +112,9 @@ def _strangers(results: Results) -> Iterator[Finding]:
         inside = path.relative_to(results.folder)
         name = f"{HOME}/{inside.as_posix()}"
         # `provenance.json` -> `run.json`, `pass_at_k.provenance.json` -> `pass_at_k.run.json`
-        mark = path.with_name(path.name.removesuffix("run.json") + MARK)
+        mark = path.with_name(path.name.removesuffix(DIARY) + MARK)
         here = str(PurePosixPath(name).parent)
-        diary = path.name.endswith("run.json") and (mark.exists() or here in homes)
+        diary = path.name.endswith(DIARY) and (mark.exists() or here in homes)
         aside = inside.parts[0] in ASIDE or inside.as_posix() in NOTES
         if not (name in spoken or path.name.endswith(MARK) or diary or aside):
             yield Finding("stranger", name, "no record speaks for it")

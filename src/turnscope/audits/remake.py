@@ -20,14 +20,15 @@ from pathlib import Path
 from turnscope import provenance
 from turnscope.audits import _records
 from turnscope.audits._recorded import chosen
-from turnscope.audits._results import HOME, Finding, Outcome, Record, Results, Settings, each
+from turnscope.audits._results import Finding, Outcome, Record, Results, Settings, each
 from turnscope.dry_run import STAGE
+from turnscope.records import HOME, diary
+from turnscope.stages import LIBRARIES
 
 ALL = "all"
 """Stands for every artifact."""
 FETCHED = ("data", "model")
 """Stages that get something from elsewhere, which may be out of reach here."""
-LIBRARIES = ("OMP", "MKL", "OPENBLAS")
 THREADS = 256
 """Threads of a job at most, whatever it says of itself."""
 
@@ -142,10 +143,9 @@ def _command(record: Record) -> list[str]:
 
 def _environment(results: Results, record: Record) -> dict[str, str]:
     """Say what a job may use, as rules do: its threads; GPUs only for a model that is loaded."""
-    mark = results.place(record.mark)
-    diary = mark.with_name(mark.name.removesuffix("provenance.json") + "run.json")
     try:
-        threads = str(min(int(_records.loads(diary)["threads"]), THREADS))
+        said = _records.loads(diary(results.place(record.mark)))
+        threads = str(min(int(said["threads"]), THREADS))
     except (OSError, ValueError, KeyError, TypeError):
         threads = "1"
     settings = dict.fromkeys((f"{library}_NUM_THREADS" for library in LIBRARIES), threads)

@@ -17,7 +17,7 @@ import numpy as np
 
 from turnscope import registry, sampling, tables
 from turnscope.audits import _prefixes
-from turnscope.audits._played import Played, artifacts, load
+from turnscope.audits._played import Played, artifacts, load, named
 from turnscope.audits._recorded import Recorded, attempts, chosen, differing
 from turnscope.audits._results import Finding, Outcome, Results, Settings, each
 from turnscope.rollout import Start, rollout
@@ -76,9 +76,7 @@ def _batch(played: Played, heads: list[Row], bodies: list[list[Row]]) -> Iterato
         if not (rows := [*why]):
             return
     for row, found in why.items():
-        head = heads[row]
-        named = f"task {head['task_id']}, sample {head['sample']}, budget {head['budget']}"
-        yield Finding("replay", played.path, f"{named}: {found}")
+        yield Finding("replay", played.path, f"{named(heads[row])}: {found}")
 
 
 def _made(

@@ -19,9 +19,10 @@ from transformers.utils import logging
 
 from turnscope import provenance, registry, sampling
 from turnscope.audits import _records, _weights, integrity
-from turnscope.audits._played import Played, artifacts, load
+from turnscope.audits._played import Played, artifacts, load, named
 from turnscope.audits._recorded import chosen
-from turnscope.audits._results import Finding, Outcome, Record, Results, Settings, each, files
+from turnscope.audits._results import Finding, Outcome, Record, Results, Settings, each
+from turnscope.records import DIARY, MARK, files
 from turnscope.rollout import Start, rollout
 from turnscope.types import Budget, Episode, StopReason
 
@@ -73,11 +74,10 @@ def _artifact(
                 continue
             if head["stop"] == StopReason.ERROR:
                 why, sure = why or "the environment does not fail", False
-            named = f"task {head['task_id']}, sample {head['sample']}, budget {head['budget']}"
             if sure:
-                yield Finding("resample", played.path, f"{named}: {why}")
+                yield Finding("resample", played.path, f"{named(head)}: {why}")
             elif why:
-                doubts.append(f"{named}: {why}")
+                doubts.append(f"{named(head)}: {why}")
     if len(doubts) > 1:
         for doubt in doubts:
             yield Finding("resample", played.path, doubt)
@@ -101,7 +101,7 @@ def _trusted(results: Results, record: Record) -> Path:
     for path in files(folder):
         inside = path.relative_to(folder).as_posix()
         name = f"{mark.rpartition('/')[0]}/{inside}"
-        if name not in spoken and inside not in ("provenance.json", "run.json"):
+        if name not in spoken and inside not in (MARK, DIARY):
             raise ValueError(f"no record speaks for {name}, so nothing beside it is loaded")
         if path.suffix == ".json" and CODE in provenance.canonical(_records.loads(path)):
             raise ValueError(f"{name} names code to run ({CODE}), so nothing beside it is loaded")

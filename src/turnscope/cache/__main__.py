@@ -20,9 +20,8 @@ import sys
 from collections.abc import Iterable
 from pathlib import Path
 
-from turnscope.audits import _records
+from turnscope import records
 from turnscope.cache import lookup, shelf
-from turnscope.stages import _job
 
 UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
 
@@ -64,14 +63,12 @@ def amount(text: str) -> int:
 
 def _store(cache: Path, results: Path) -> int:
     """Keep all finished jobs of a study; what is not as its record says is named."""
-    marks = [path for path in _records.files(results) if path.name.endswith(shelf.MARK)]
-    records = [shelf.record(mark) for mark in marks]
-    read = {one["path"] for record in records for one in record.get("inputs", [])}
+    marks = [*records.marks(results)]
+    read = {one["path"] for mark in marks for one in shelf.record(mark).get("inputs", [])}
     new = wrong = 0
     for mark in marks:
-        diary = mark.with_name(mark.name.removesuffix(shelf.MARK) + _job.DIARY)
         try:
-            new += shelf.put(cache, mark, diary, read)
+            new += shelf.put(cache, mark, read)
         except (OSError, ValueError, KeyError) as error:
             wrong += 1
             _say(f"cache: not kept: {mark}: {error}")

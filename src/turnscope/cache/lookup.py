@@ -1,11 +1,10 @@
 """Which jobs of a study a cache has, in the order in which they would run."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from graphlib import TopologicalSorter
 from pathlib import Path, PurePosixPath
 from typing import Any, NamedTuple
 
-from turnscope import dry_run, provenance
+from turnscope import dry_run, provenance, records
 from turnscope.cache import shelf
 from turnscope.dry_run import Planned
 
@@ -40,7 +39,12 @@ def restore(cache: Path, lines: Iterable[str]) -> Iterator[Result]:
     Yields:
         What became of each job.
     """
-    jobs = _sorted([_job(planned) for planned in dry_run.read(lines)])
+    planned = records.in_order(
+        dry_run.read(lines),
+        lambda job: job.inputs.values(),
+        lambda job: [*job.outputs.values(), job.mark],
+    )
+    jobs = [_job(one) for one in planned]
     read = {path.as_posix() for job in jobs for path in job.inputs.values()}
     absent: set[Path] = set()
     for job in jobs:
@@ -87,12 +91,12 @@ def _needed(job: Job) -> set[Path]:
     return {
         path
         for name, path in job.inputs.items()
-        if not (_is_part(job, name) and job.mark.is_file() and not path.exists())
+        if not (_spare(job, name, path) and job.mark.is_file() and not path.exists())
     }
 
 
-def _is_part(job: Job, name: str) -> bool:
-    return job.planned.stage == "gather" and name.startswith(("episodes.", "turns."))
+def _spare(job: Job, name: str, path: Path) -> bool:
+    return records.is_part(job.planned.stage, name, path.as_posix())
 
 
 def _is_there(job: Job) -> bool:
@@ -109,15 +113,6 @@ def _is_there(job: Job) -> bool:
             for one in record["outputs"]
         )
     )
-
-
-def _sorted(jobs: Sequence[Job]) -> list[Job]:
-    """Sort jobs such that each follows those that it waits for."""
-    made = {path: number for number, job in enumerate(jobs) for path in _files(job)}
-    order = TopologicalSorter[int]()
-    for number, job in enumerate(jobs):
-        order.add(number, *(made[path] for path in job.inputs.values() if path in made))
-    return [jobs[number] for number in order.static_order()]
 
 
 def _files(job: Job) -> list[Path]:
@@ -142,16 +137,16 @@ def _fetch(cache: Path, job: Job, read: set[str]) -> Result:
     if there or job.mark.exists():
         return Result(job, "kept")
     wrote = []
-    diary = job.mark.with_name(job.mark.name.removesuffix(shelf.MARK) + shelf.DIARY)
+    diary = records.diary(job.mark)
     try:
         # It comes first, and marks the folder as that of a job; the record comes last.
-        _bring(entry, shelf.DIARY, diary)
+        _bring(entry, records.DIARY, diary)
         wrote.append(diary)
         for path, sha256 in files:
             if not path.exists():
                 shelf.bring(entry.file(sha256), path, sha256, path.as_posix() not in read)
                 wrote.append(path)
-        _bring(entry, shelf.MARK, job.mark)
+        _bring(entry, records.MARK, job.mark)
     except FileNotFoundError:  # pruned meanwhile
         _undo(wrote)
         return Result(job, "miss")
@@ -215,7 +210,7 @@ def _fits(record: dict[str, Any], expected: dict[str, Any], job: Job) -> bool:
         return False
     declared = {name: path.as_posix() for name, path in job.outputs.items()}
     wrote = {one["name"]: one["path"] for one in record["outputs"]}
-    own = job.mark.parent if job.mark.name == shelf.MARK else None
+    own = job.mark.parent if job.mark.name == records.MARK else None
     return declared.keys() <= wrote.keys() and all(
         path == declared[name] if name in declared else own and _is_beside(own, name, path)
         for name, path in wrote.items()

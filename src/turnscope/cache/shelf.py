@@ -11,11 +11,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from turnscope import atomic, provenance
-from turnscope.why import records
+from turnscope import atomic, provenance, records
+from turnscope.records import DIARY, MARK
 
-MARK = "provenance.json"
-DIARY = "run.json"
 DRAFT = ".draft-"
 """Begins the names of folders that are no entries, or no longer."""
 ABANDONED = 86400.0
@@ -48,13 +46,12 @@ class Found(NamedTuple):
     """When it was last used, in seconds since 1970."""
 
 
-def put(cache: Path, mark: Path, diary: Path, read: set[str]) -> bool:
+def put(cache: Path, mark: Path, read: set[str]) -> bool:
     """Keep a finished job; return whether it is new.
 
     Args:
         cache: The folder; made if it is not there.
         mark: Its `provenance.json`.
-        diary: Its `run.json`.
         read: Paths of files that jobs read. They are copied; others may be linked.
 
     Raises:
@@ -75,7 +72,7 @@ def put(cache: Path, mark: Path, diary: Path, read: set[str]) -> bool:
             path, sha256 = Path(one["path"]), one["sha256"]
             if not (draft / sha256).exists():
                 bring(path, draft / sha256, sha256, one["path"] not in read)
-        for name, path in ((MARK, mark), (DIARY, diary)):
+        for name, path in ((MARK, mark), (DIARY, records.diary(mark))):
             shutil.copyfile(path, draft / name)
         for path in draft.iterdir():
             path.chmod(0o444)

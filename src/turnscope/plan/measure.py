@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from turnscope import tables
+from turnscope import records, tables
 from turnscope.plan import forecast, rates, show, work
 from turnscope.plan.jobs import Job, Study, study_of
 from turnscope.plan.rates import Key, Rate, Rates
@@ -48,7 +48,7 @@ def done(results: Path) -> list[Done]:
     Raises:
         ValueError: No job left its records there.
     """
-    found = [_done(mark) for mark in sorted(results.rglob("*provenance.json"))]
+    found = [_done(mark) for mark in records.marks(results)]
     if not found:
         raise ValueError(f"{results} holds no provenance.json; legal is a folder of results")
     return [one for one in found if one is not None]
@@ -88,7 +88,7 @@ Part = tuple[Key, float, float]
 
 
 def _done(mark: Path) -> Done | None:
-    diary = mark.with_name(mark.name.removesuffix("provenance.json") + "run.json")
+    diary = records.diary(mark)
     record = json.loads(mark.read_text())
     if not diary.is_file() or record["stage"] == "calibrate":
         return None

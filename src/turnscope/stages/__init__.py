@@ -2,8 +2,10 @@
 
 import os
 
-# Sums depend on how many threads share them. This comes before numpy and torch, which look once.
-for _library in ("OMP", "MKL", "OPENBLAS"):
+LIBRARIES = ("OMP", "MKL", "OPENBLAS")
+"""Begin the names of variables that say how many threads share a sum, on which it depends."""
+# This comes before numpy and torch, which look once.
+for _library in LIBRARIES:
     os.environ.setdefault(f"{_library}_NUM_THREADS", "1")
 # Jobs do not use the network. A tokenizer that is saved says whether it was so.
 os.environ |= {

@@ -21,15 +21,14 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from turnscope import atomic, dates, intact, locks, provenance
+from turnscope import atomic, dates, intact, locks, provenance, records
+from turnscope.records import DIARY, MARK
 from turnscope.stages import _faults, _records
 
 log = logging.getLogger(__name__)
 
 SCRATCH = ".scratch"
 """Folder in an artifact's folder that outlives a killed job and is removed after a finished one."""
-DIARY = "run.json"
-"""End of the name of the record of circumstances; in an artifact's folder, all of its name."""
 
 Run = Callable[[dict[str, Any], dict[str, Path], dict[str, Path]], None]
 
@@ -129,7 +128,7 @@ def _execute(run: Run, stage: str, options: argparse.Namespace) -> None:
     if "provenance" not in outputs:
         raise ValueError("no output is called provenance; every job needs one")
     mark = outputs["provenance"]
-    own = mark.name == "provenance.json"
+    own = mark.name == MARK
     planned, *names = options.code
     names = names or [f"stages.{stage}"]
     modules, code = provenance.modules(names), provenance.digest(names)
@@ -160,7 +159,7 @@ def _make(
     code: tuple[str, dict[str, str]],
 ) -> None:
     mark = outputs["provenance"]
-    own = mark.name == "provenance.json"
+    own = mark.name == MARK
     sums = intact.sums(inputs)
     for path in outputs.values():
         atomic.sweep(path)
@@ -174,8 +173,7 @@ def _make(
     for name, path in made.items():
         if not path.is_file():
             raise ValueError(f"stage {stage} did not write its output {name}: {path}")
-    # `provenance.json` -> `run.json`, `pass_at_k.provenance.json` -> `pass_at_k.run.json`
-    diary = mark.with_name(mark.name.removesuffix("provenance.json") + DIARY)
+    diary = records.diary(mark)
     if own:
         made |= _others(mark.parent, {*made.values(), mark, diary})
     record = provenance.record(stage, spec, *code, inputs, made, sums)

@@ -20,6 +20,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from turnscope.stages import LIBRARIES
+
 log = logging.getLogger(__name__)
 
 GRACE = 5.0
@@ -28,7 +30,6 @@ PAUSE = 0.1
 """Seconds between two looks at them."""
 MODULE = __name__
 """What the processes run."""
-LIBRARIES = ("OMP", "MKL", "OPENBLAS")
 
 
 def run(

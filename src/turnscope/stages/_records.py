@@ -1,10 +1,9 @@
 """Whether records tell the truth of the artifacts that they speak for."""
 
-import json
 from pathlib import Path
 from typing import Any
 
-from turnscope import provenance
+from turnscope import provenance, records
 
 
 def is_made(
@@ -16,17 +15,13 @@ def is_made(
     outputs: dict[str, Path],
 ) -> bool:
     """Say whether an artifact is there that is just what this job would make."""
-    if not mark.is_file():
+    record = records.read(mark)
+    if record is None:
         return False
-    try:
-        record = json.loads(mark.read_bytes())
-        wrote = {Path(entry["path"]): entry["sha256"] for entry in record["outputs"]}
-        own = record["key"]
-    except (ValueError, KeyError, TypeError):
-        return False
+    wrote = {Path(entry["path"]): entry["sha256"] for entry in record["outputs"]}
     read = {name: provenance.file_sha256(path) for name, path in inputs.items()}
     return (
-        own == provenance.key(stage, spec, code, read)
+        record.get("key") == provenance.key(stage, spec, code, read)
         and wrote.keys() >= {*outputs.values()} - {mark}
         and all(
             path.is_file() and provenance.file_sha256(path) == sha256

@@ -8,9 +8,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from turnscope import dry_run, provenance
+from turnscope import dry_run, provenance, records
 from turnscope.dry_run import Planned
-from turnscope.why import changed, records
+from turnscope.why import changed
 
 FORCED = "Forced execution"
 MISSING = "Missing output files: "
