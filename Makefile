@@ -18,6 +18,8 @@ FOLDER ?= $(if $(STUDY),results/$(STUDY))
 OVERLAY = $(if $(CONFIG),--configfile '$(CONFIG)') $(if $(FOLDER),--directory '$(FOLDER)')
 PIP := $(BIN)/python -m pip install --disable-pip-version-check --no-input --quiet
 
+# What a target prints may be read by a program, also where another make calls this one.
+MAKEFLAGS += --no-print-directory
 .DEFAULT_GOAL := help
 .PHONY: help figures plan why again audit study arms code sql calls smoke calibrate archive restore crate test vllm check docs bench verify clean
 

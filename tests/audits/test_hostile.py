@@ -40,7 +40,9 @@ def said(results, capsys):
     rows = tables.read(results / "audits/audits.parquet", "audits")
     assert len(lines) == len(rows) > 0
     assert all(line.isprintable() and len(line) < 1000 for line in lines)
-    assert len(output.out.splitlines()) == len(registry.names("audits"))
+    *kinds, end = output.out.splitlines()
+    assert len(kinds) == len(registry.names("audits"))
+    assert end.endswith(f"see {results / 'audits/audits.md'}")
     return "\n".join(lines)
 
 

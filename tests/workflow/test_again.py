@@ -124,7 +124,7 @@ def test_what_would_be_made_again_is_said_without_making_it(repo):
         "    Train grpo, seed 0, from nano in frozen_lake",
         "",
         "made from these",
-        "    Play 1, Estimate 2, Draw 1, Judge 1, Tabulate 1, Write 1",
+        "    Draw 1, Estimate 2, Judge 1, Play 1, Tabulate 1, Write 1",
     ]
     assert not (repo / "results/again/frozen_lake-nano-grpo-s0").exists()
 

@@ -78,9 +78,9 @@ def text(jobs: Iterable[tuple[str, str]]) -> list[str]:
 
 
 def _kinds(jobs: Iterable[str]) -> str:
-    """Count jobs by the first word of what they do."""
-    counts = Counter(job.split()[0] for job in jobs)
-    return changed.listed([f"{kind} {number:,}" for kind, number in counts.items()], len(counts))
+    """Count jobs by the first word of what they do; Snakemake's order differs from run to run."""
+    counts = sorted(Counter(job.split()[0] for job in jobs).items())
+    return changed.listed([f"{kind} {number:,}" for kind, number in counts], len(counts))
 
 
 if __name__ == "__main__":
