@@ -30,13 +30,15 @@ def main(command: list[str]) -> int:
     parser.add_argument("--directory", "-d", default=".")
     folder = parser.parse_known_args(command)[0].directory
     dry = [*command, "--forceall", "--dry-run", "--printshellcmds", "--quiet", "progress"]
-    planned = subprocess.run(dry, stdout=subprocess.PIPE, text=True, check=False)
-    if planned.returncode == 0:
-        Path(folder).mkdir(parents=True, exist_ok=True)
-        brought = cache(folder, ["restore"], planned.stdout).splitlines()
-        if brought:  # tells Snakemake what they were made from, else it would not see changes
-            touch = [*command, "--touch", "--forceall", "--quiet", "all", "--until", *brought]
-            subprocess.run(touch, check=True)
+    planned = subprocess.run(dry, capture_output=True, text=True, check=False)
+    if planned.returncode != 0:  # no study can be planned: Snakemake says why, once
+        return subprocess.run(command, check=False).returncode
+    Path(folder).mkdir(parents=True, exist_ok=True)
+    brought = cache(folder, ["restore"], planned.stdout).splitlines()
+    if brought:  # tells Snakemake what they were made from, else it would not see changes
+        touch = [*command, "--touch", "--forceall", "--quiet", "all", "--until", *brought]
+        if code := subprocess.run(touch, check=False).returncode:
+            return code
     code = subprocess.run(command, check=False).returncode
     cache(folder, ["store", "results"], "")
     return code

@@ -263,6 +263,14 @@ def test_an_artifact_whose_input_would_be_lacking_is_refused(repo):
     assert not list(repo.glob(".a.tar*"))
 
 
+@pytest.mark.parametrize("content", [None, "{"])
+def test_a_lost_record_of_circumstances_is_named(repo, content):
+    diary = Path("results/tasks/run.json")
+    diary.unlink() if content is None else diary.write_text(content)
+    with pytest.raises(ValueError, match=f"{diary}: not a readable record; remove provenance.json"):
+        pack.pack([TASKS, TABLE], Path("study.json"), repo, repo / "results/archive/study.tar")
+
+
 def test_a_stale_study_is_not_packed(repo, capsys):
     line = (
         "Shell command: x -m turnscope.stages.tasks --spec '{\"n\": 2}' --code c stages.tasks "

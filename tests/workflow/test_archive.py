@@ -179,7 +179,7 @@ def test_equal_results_give_equal_archives_and_missing_ones_none(repo, archive):
     assert archive.read_bytes() == before
 
 
-def cached(repo, cache, study=STUDY):
+def cached(repo, cache, study=STUDY, code=0):
     """Run the study with a cache; return what was said."""
     done = subprocess.run(
         [
@@ -195,7 +195,7 @@ def cached(repo, cache, study=STUDY):
         text=True,
         check=False,
     )
-    assert done.returncode == 0, done.stdout
+    assert done.returncode == code, done.stdout
     return done.stdout
 
 
@@ -247,3 +247,11 @@ def test_a_corrupt_entry_is_made_anew_and_the_others_are_used(repo, cache, other
     assert ran(said) == ["Draw pass_at_k", "Write the report"]
     assert artifacts(other).keys() == artifacts(repo).keys()
     assert path.stat().st_size > 1
+
+
+def test_a_config_that_is_refused_is_refused_once_and_without_a_traceback(tmp_path, other):
+    with_fault = (other / STUDY).read_text().replace("draws: 200", "draws: none")
+    (other / STUDY).write_text(with_fault)
+    said = cached(other, tmp_path, code=1)
+    assert said.count("metrics.draws") == 1
+    assert "Traceback" not in said

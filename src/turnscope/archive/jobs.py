@@ -62,6 +62,9 @@ def read(marks: Iterable[Path]) -> list[Job]:
 
     Args:
         marks: Their `provenance.json`; the order does not matter.
+
+    Raises:
+        ValueError: A `run.json` is lost or damaged.
     """
     return in_order(
         [_job(mark) for mark in sorted(marks)], lambda job: job.reads, lambda job: job.writes
@@ -69,4 +72,9 @@ def read(marks: Iterable[Path]) -> list[Job]:
 
 
 def _job(mark: Path) -> Job:
-    return Job(mark.as_posix(), json.loads(mark.read_text()), json.loads(diary(mark).read_text()))
+    try:
+        run = json.loads(diary(mark).read_text())
+    except (OSError, ValueError):
+        lost = f"{diary(mark)}: not a readable record; remove {mark.name} beside it"
+        raise ValueError(f"{lost}, and the study makes the artifact again") from None
+    return Job(mark.as_posix(), json.loads(mark.read_text()), run)
