@@ -1,10 +1,12 @@
 """What several test modules need and is slow to make: one tiny policy for each session of tests."""
 
 import os
+import shutil
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
+import filelock
 import pytest
 
 from tests.workflow.running import clone, snakemake
@@ -46,11 +48,28 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 @pytest.fixture(scope="session")
 def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A clone in which the test study has run; who changes it puts it back."""
-    made = clone(tmp_path_factory.mktemp("finished"))
-    done = snakemake(made, "all")
+    """A clone in which the test study has run; who changes it puts it back.
+
+    It takes minutes, so the first process that needs it makes it for all, and each has a copy.
+    """
+    made = tmp_path_factory.mktemp("finished")
+    if "PYTEST_XDIST_WORKER" not in os.environ:
+        return _study(made)
+    first = tmp_path_factory.getbasetemp().parent / "finished_first"
+    with filelock.FileLock(f"{first}.lock"):
+        if not (whole := first.with_name("finished_whole")).exists():
+            first.mkdir(exist_ok=True)
+            _study(first)
+            whole.touch()
+    return shutil.copytree(first, made, symlinks=True, dirs_exist_ok=True)
+
+
+def _study(repo: Path) -> Path:
+    """Run the test study in a clone."""
+    clone(repo)
+    done = snakemake(repo, "all")
     assert done.returncode == 0, done.stdout
-    return made
+    return repo
 
 
 @pytest.fixture(scope="session")

@@ -18,6 +18,7 @@ from turnscope.metrics import Settings
 
 ROOT = Path(__file__).parent.parent
 SCHEMA = yaml.safe_load((ROOT / "workflow/schemas/config.schema.yaml").read_text())
+STUDY = yaml.safe_load((ROOT / "config.yaml").read_text())
 OVERLAYS = sorted(path.name for path in (ROOT / "config").glob("*.yaml"))
 
 
@@ -33,7 +34,7 @@ def merged(base, overlay):
 
 def study(**changes):
     """Read config.yaml and change values, named by their path with `__` for each dot."""
-    result = yaml.safe_load((ROOT / "config.yaml").read_text())
+    result = copy.deepcopy(STUDY)
     for path, value in changes.items():
         *folders, last = path.split("__")
         place = result

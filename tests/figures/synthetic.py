@@ -248,10 +248,11 @@ def _step_rewards(env: str, arms: Sequence[str], seeds: int) -> pd.DataFrame:
     return frame.assign(**known, seeds=counts).astype({"k": "Int32", "t": "Int32"})
 
 
+@functools.cache
 def training(
     *,
-    envs: Sequence[str] = ("frozen_lake",),
-    arms: Sequence[str] = ("grpo",),
+    envs: tuple[str, ...] = ("frozen_lake",),
+    arms: tuple[str, ...] = ("grpo",),
     seeds: int = 3,
     steps: int = 60,
     t_max: int = 12,

@@ -6,6 +6,7 @@ Nothing heavy is imported, because every Snakemake process of the study does thi
 """
 
 import ast
+import functools
 from collections.abc import Iterable, Iterator, Mapping
 from types import ModuleType
 from typing import Any
@@ -73,12 +74,23 @@ def declared(kind: str, name: str, constant: str, default: Any = None) -> Any:
         ValueError: The plug-in has no such constant, and there is no default.
     """
     path = registry.source(kind, name)
-    for node in ast.parse(path.read_bytes()).body:
-        if isinstance(node, ast.Assign) and [ast.unparse(at) for at in node.targets] == [constant]:
-            return ast.literal_eval(node.value)
+    if (assigned := _constants(path.read_bytes()).get(constant)) is not None:
+        return ast.literal_eval(assigned)
     if default is not None:
         return default
     raise ValueError(f"{kind}/{path.name} does not declare {constant}")
+
+
+@functools.lru_cache(maxsize=1 << 8)
+def _constants(source: bytes) -> dict[str, ast.expr]:
+    """Return what is assigned to single names on the top level of a file."""
+    return {
+        node.targets[0].id: node.value
+        for node in reversed(ast.parse(source).body)
+        if isinstance(node, ast.Assign)
+        and len(node.targets) == 1
+        and isinstance(node.targets[0], ast.Name)
+    }
 
 
 def _algorithm(config: Config, arm: str) -> Any:
